@@ -113,6 +113,10 @@ class LimitedSearch(UserWarning):
     """A search lacks what makes it fast: its compiled kernel."""
 
 
+class NotCompared(UserWarning):
+    """Limits of a budget have no value in the earlier report that they are compared with."""
+
+
 class RowsLeftOut(UserWarning):
     """Rows of a study's store are damaged, and nothing is made of them."""
 

@@ -15,7 +15,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.simulation import Simulation, simulate
 from chipmodel.api.workload import load
-from chipmodel.errors import BadInput, DoesNotFit, placed
+from chipmodel.errors import BadInput, DoesNotFit, NotCompared, placed, warn_caller
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.strict_model import StrictModel
@@ -157,6 +157,15 @@ def compared(entries: Iterable[BudgetEntry], before: Before, growth: float) -> t
     BadInput where the growth is less than nothing."""
     if not growth >= 0:
         raise BadInput(f"growth is {growth:g}", hint="a share of what it was, such as 0.02")
+    entries = tuple(entries)
+    lines = [line for entry in entries for line in entry.lines]
+    unknown = [line for line in lines if before.get((line.entry, line.quantity)) is None]
+    names = ", ".join(f"{line.quantity} of {line.entry}" for line in unknown)
+    if len(unknown) == len(lines):
+        what = f"the earlier report has no value of any limit: {names}"
+        raise BadInput(what, hint=f"give a report of this budget file; {HINT}")
+    if unknown:
+        warn_caller(NotCompared(f"compared with nothing, as the earlier report has no value: {names}"))
     return tuple(
         replace(
             entry,

@@ -18,6 +18,7 @@ from chipmodel.errors import (
     EXIT_BAD_INPUT,
     ChipmodelError,
     LimitedSearch,
+    NotCompared,
     PluginIgnored,
     RowsLeftOut,
     TimeIsOver,
@@ -105,7 +106,7 @@ def _as_note(
     line: str | None = None,
 ) -> None:
     """Our own warnings are notes on stderr; others appear as they always do."""
-    if issubclass(category, LimitedSearch | PluginIgnored | RowsLeftOut):
+    if issubclass(category, LimitedSearch | NotCompared | PluginIgnored | RowsLeftOut):
         note(str(message))
     else:
         remark(warnings.formatwarning(message, category, filename, lineno, line).rstrip("\n"))

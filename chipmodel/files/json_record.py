@@ -111,7 +111,7 @@ class JsonRecord(Generic[T]):
             optional, default = spelled.endswith("?"), defaults[attribute]
             hint = _given(hints[attribute]) if optional else hints[attribute]
             codec = codecs.get(attribute) or codec_of(hint, codecs)
-            if optional and codec is INTEGER and isinstance(default, int):
+            if optional and codec in (INTEGER, COUNT) and isinstance(default, int):
                 codec = at_least(default)
             self.keys.append(_Key(name, attribute, codec, optional, default))
         self.names = (*also, *(key.name for key in self.keys))

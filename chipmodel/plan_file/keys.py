@@ -167,6 +167,7 @@ def _command_keys(command: Command) -> dict[str, object]:
 
 
 _CODECS: dict[object, Codec[Any]] = {
+    int: COUNT,
     Interval: Codec(_interval, _span),
     Phase: Codec(_phase, lambda phase: [phase.kind, phase.cycles]),
     Command: Codec(_command, _command_keys),

@@ -27,7 +27,7 @@ EXPORT_AGAIN = "convert or copy the file again"
 
 Item = TypeVar("Item")
 
-_DAMAGE = (
+DAMAGE = (
     struct.error,
     IndexError,
     KeyError,
@@ -117,7 +117,7 @@ def parse_model(data: bytes, where: Place) -> TfliteModel:
         return reader.model()
     except BadInput:
         raise
-    except _DAMAGE:
+    except DAMAGE:
         raise reader.damaged("one of its references leads nowhere") from None
 
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_tflite.model_file import MOST_BYTES, parse_model
+from workloads.from_tflite.model_file import DAMAGE, EXPORT_AGAIN, MOST_BYTES, parse_model
 from workloads.from_tflite.schema import IDENTIFIER, package
 
 METADATA = b"OfflineMemoryAllocation"
@@ -39,7 +39,11 @@ def with_offline_plan(data: bytes, offsets: Sequence[int], where: Place) -> byte
         what = "the model keeps buffers behind its flatbuffer"
         raise BadInput(what, where=where, hint="convert it without this")
     plan = struct.pack(f"<{3 + count}i", VERSION, len(model.subgraphs), count, *offsets)
-    new = _rooted_anew(data, root, plan)
+    try:
+        new = _rooted_anew(data, root, plan)
+    except DAMAGE:
+        what = "the file is damaged: one of its references leads nowhere"
+        raise BadInput(what, where=where, hint=EXPORT_AGAIN) from None
     if len(new) > MOST_BYTES:
         raise BadInput("the model with a plan is too large for a flatbuffer", where=where)
     return new

@@ -1,0 +1,55 @@
+"""Inputs on which users found faults, each by its command: exit code, and what is printed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import call
+from tests.support.folders import ROOT
+
+CASES = ROOT / "tests" / "data" / "cases"
+DNN = ("--chip", "luna-csk6", "--streamer", "sync", "--in-place", "none", "--cascade", "off")
+ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
+    (("pack", "exact_wrong_bound.csv"), 0, "9 buffers fit in 191.3 KiB (195,920 B); no plan needs less."),
+    (("pack", "gaps_300.csv"), 0, "40 buffers fit in 820 B; no plan needs less."),
+    (("simulate", "exact_not_smallest.yaml", *DNN, "--packer", "cp-sat"), 0, "peak 5,128 B"),
+    (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),
+    (
+        ("check", "negative_buffer_plan.json", "../../../workloads/tiny_cnn.yaml"),
+        2,
+        "buffers[2].bytes: expected a whole number of 0 or more, not -1152",
+    ),
+    (
+        ("arena", "arena_struct_error.tflite", "--write-model", "new.tflite"),
+        2,
+        "the file is damaged: one of its references leads nowhere",
+    ),
+    (
+        ("ci", "ci_budget.yaml", "--against", "ci_base_no_match.json"),
+        2,
+        "no value of any limit: peak of zoo:ds_cnn on luna-arcs, latency of zoo:ds_cnn on luna-arcs",
+    ),
+)
+
+
+@pytest.mark.parametrize(("arguments", "code", "words"), ROWS, ids=[row[0][1] for row in ROWS])
+def test_what_is_right(
+    arguments: tuple[str, ...], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [str(CASES / each) if (CASES / each).exists() else each for each in arguments]
+    named = [str(tmp_path / each) if each.startswith("new.") else each for each in named]
+    found, out, err = call(capsys, *named)
+    assert (found, words in " ".join((out + err).split())) == (code, True), out + err
+
+
+def test_a_limit_without_an_earlier_value_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base.json"
+    text = (CASES / "ci_base_no_match.json").read_text(encoding="utf-8")
+    base.write_text(text.replace('"quantity": "x"', '"quantity": "peak"'), encoding="utf-8")
+    code, _, err = call(capsys, "ci", str(CASES / "ci_budget.yaml"), "--against", str(base))
+    assert code == 0
+    assert "compared with nothing, as the earlier report has no value: latency of zoo:ds_cnn" in " ".join(
+        err.split()
+    )

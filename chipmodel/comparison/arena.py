@@ -19,11 +19,10 @@ from solvers.registry import solve
 from workloads.from_tflite.arena import (
     ALIGNMENT,
     arena_requests,
-    hybrid_operators,
-    needs_memory,
     tail_estimate,
     unknown_kernels,
 )
+from workloads.from_tflite.micro_kernels import refused_parts
 from workloads.from_tflite.model_file import TfliteModel, read_model
 from workloads.from_tflite.offline_plan import with_offline_plan
 
@@ -48,7 +47,7 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     is its planner's answer with our offsets. Where that is no better than without, its own offsets are kept.
     Raises BadInput for an unknown packer or a model that the runtime refuses, WrongClaim for a plan that does
     not hold."""
-    refuse_hybrid(model, source)
+    refuse_unrunnable(model, source)
     requests, unknown = arena_requests(model), unknown_kernels(model)
     problem = arena_problem(requests)
     solved = solve(problem, packer, limits)
@@ -80,15 +79,15 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     )
 
 
-def refuse_hybrid(model: TfliteModel, source: str) -> None:
+def refuse_unrunnable(model: TfliteModel, source: str) -> None:
     """Raise BadInput for a model that the runtime refuses."""
-    hybrid = hybrid_operators(model)
-    if hybrid:
-        named = ", ".join(hybrid[:3])
+    refused = refused_parts(model)
+    if refused:
+        more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
         raise BadInput(
-            f"TensorFlow Lite Micro refuses operators of float activations and int8 weights: {named}",
+            f"TensorFlow Lite Micro refuses this model: no kernel for {', '.join(refused[:3])}{more}",
             where=Place(source),
-            hint="quantise the activations as well, or keep the weights as floats",
+            hint="convert it to operators and types that the runtime has, such as int8 or float32 for all",
         )
 
 
@@ -128,6 +127,6 @@ def _by_tensor(
     model: TfliteModel, requests: Sequence[ArenaRequest], offsets: Sequence[int]
 ) -> tuple[int, ...]:
     """The offsets of all tensors of the model; -1 for those that the arena's head does not hold."""
-    tensors = [tensor for graph in model.subgraphs for tensor in graph.tensors]
+    count = sum(len(graph.tensors) for graph in model.subgraphs)
     found = {each.tensor: at for each, at in zip(requests, offsets, strict=True) if each.tensor is not None}
-    return tuple(found[n] if needs_memory(tensor) else ONLINE for n, tensor in enumerate(tensors))
+    return tuple(found.get(n, ONLINE) for n in range(count))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from chipmodel.answers.arena import ArenaPlace, ArenaRequest, SplitArenaAnswer
-from chipmodel.comparison.arena import refuse_hybrid
+from chipmodel.comparison.arena import refuse_unrunnable
 from chipmodel.comparison.packing import WrongClaim
 from chipmodel.errors import DoesNotFit, Place, TimeIsOver
 from chipmodel.geometry.interval import Interval
@@ -41,7 +41,7 @@ def split_arena(
     Raises BadInput for an unknown packer or a model that the runtime refuses, DoesNotFit where no plan fits,
     TimeIsOver where none was found, and WrongClaim for a plan that does not hold.
     """
-    refuse_hybrid(model, source)
+    refuse_unrunnable(model, source)
     requests = arena_requests(model)
     prices = [_price(each, chip) for each in requests]
     blocks = _blocks(requests)

@@ -68,8 +68,9 @@ def arena_requests(model: TfliteModel) -> tuple[ArenaRequest, ...]:
     found: list[ArenaRequest] = []
     number = 0
     for graph_number, graph in enumerate(model.subgraphs):
+        handles = {output for op in graph.operators if op.name == "VAR_HANDLE" for output in op.outputs}
         for place, tensor in enumerate(graph.tensors):
-            if needs_memory(tensor):
+            if place not in handles and _needs_memory(tensor):
                 life = marking.tensors.get((graph_number, place), _Lifetime())
                 name = short_name(tensor.name) or f"tensor {number}"
                 scopes, accesses = (life.first, life.last), (life.reads, life.writes)
@@ -96,8 +97,9 @@ def tensor_bytes(tensor: TfliteTensor) -> int:
     return prod(tensor.shape) * TYPE_BITS.get(tensor.type, 0) // 8
 
 
-def needs_memory(tensor: TfliteTensor) -> bool:
-    """Whether the planner places a tensor: neither constant nor variable, and not empty."""
+def _needs_memory(tensor: TfliteTensor) -> bool:
+    """Whether the planner places a tensor: neither constant nor variable, and not empty. The handle that a
+    VAR_HANDLE gives is in its kernel's data (kernels/var_handle.cc)."""
     return not tensor.constant and not tensor.variable and tensor_bytes(tensor) > 0
 
 
@@ -225,23 +227,6 @@ def unknown_kernels(model: TfliteModel) -> tuple[str, ...]:
 CHANNEL_AXES = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "TRANSPOSE_CONV": 0}
 """The axis of output channels in the filters of convolutions, whose kernels keep two arrays of as many
 entries, for floats too (kernels/conv_common.cc, depthwise_conv_common.cc, transpose_conv.cc)."""
-WEIGHTED = (*CHANNEL_AXES, "FULLY_CONNECTED")
-
-
-def hybrid_operators(model: TfliteModel) -> tuple[str, ...]:
-    """Operators of float activations and quantised weights, which the runtime refuses ("Hybrid models are not
-    supported on TFLite Micro")."""
-    found = (
-        f"{op.name} {place}"
-        for graph in model.subgraphs
-        for place, op in enumerate(graph.operators)
-        if op.name in WEIGHTED
-        and (weights := op.input(1)) >= 0
-        and (x := op.input(2 if op.name == "TRANSPOSE_CONV" else 0)) >= 0
-        and (graph.tensors[x].type == "FLOAT32") != (graph.tensors[weights].type == "FLOAT32")
-    )
-    return tuple(found)
-
 
 EVAL_TENSOR, NODE, END_TENSOR, KERNEL, CHANNEL, ALLOCATOR = 12, 32, 64, 40, 8, 400
 """Bytes that stay for good, on a processor of 32 bits: a TfLiteEvalTensor of each tensor, a

@@ -49,6 +49,15 @@ def test_other_files_have_no_arena(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (code, "this is not a TensorFlow Lite model" in err) == (2, True)
 
 
+def test_a_model_that_the_runtime_refuses_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(Path(__file__).parents[2] / "data/cases/fp16_dequantize.tflite")
+    for more in ((), ("--sram", "1MiB", "--psram", "1MiB"), ("--write-model", str(tmp_path / "x.tflite"))):
+        code, out, err = call(capsys, "arena", source, *more)
+        assert (code, out, "DEQUANTIZE 0 (FLOAT16 to FLOAT32)" in " ".join(err.split())) == (2, "", True)
+
+
 def test_two_memories_have_a_price_and_a_header(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     header, page = model.with_name("net_arena.h"), model.with_name("net.html")
     two = ("arena", str(model), "--sram", "2KiB", "--psram", "1MiB", "--chip", "esp32s3")

@@ -1,7 +1,9 @@
 """The arena as planned here against the interpreter of TensorFlow Lite Micro (package tflite-micro)."""
 
 import re
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,35 @@ class Run:
         self.head, self.tail = (
             int(found[1]) for part in ("head", "tail") if (found := re.search(rf"{part} (\d+) bytes", words))
         )
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_file_at_hand_is_refused_or_takes_what_the_interpreter_takes(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    packages = [Path(entry) for entry in sys.path if entry.endswith("site-packages")]
+    folders = (ROOT / "workloads", ROOT / "tests/data", *packages)
+    runs: dict[str, bool] = {}
+    for path in (path for folder in folders for path in folder.rglob("*.tflite")):
+        data = path.read_bytes()
+        try:
+            run = Run(data, capfd)
+        except RuntimeError:
+            with pytest.raises(BadInput, match="TensorFlow Lite Micro refuses"):
+                answered(data)
+        else:
+            assert answered(data).runtime_bytes == run.head
+            runs[path.name] = True
+        runs.setdefault(path.name, False)
+    some = {"sine_float": True, "residual": True, "var_handle": True, "fp16_dequantize": False}
+    assert runs.items() >= {f"{name}.tflite": ran for name, ran in some.items()}.items()
+
+
+def test_a_resource_handle_takes_no_bytes() -> None:
+    answer = answered((ROOT / "tests/data/cases/var_handle.tflite").read_bytes())
+    assert (answer.runtime_bytes, answer.head_bytes, answer.status) == (384, 384, "optimal")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -102,7 +133,7 @@ def test_a_kernel_that_is_not_known_leaves_the_plan_to_the_runtime() -> None:
 
 
 def test_a_model_that_the_runtime_refuses_is_refused() -> None:
-    with pytest.raises(BadInput, match="float activations and int8 weights: FULLY_CONNECTED 0"):
+    with pytest.raises(BadInput, match=r"no kernel for FULLY_CONNECTED 0 \(FLOAT32, INT8 to FLOAT32\)"):
         answered(_dense(custom=False, kind="FLOAT32"))
 
 

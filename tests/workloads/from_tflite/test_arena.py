@@ -5,7 +5,7 @@ from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput, Place
 from tests.support.tflite_models import MODELS, LayerWriter, conditional, lstm, repeated, residual
 from tests.support.tflite_writer import ModelWriter
-from workloads.from_tflite.arena import arena_requests, hybrid_operators, tail_estimate, unknown_kernels
+from workloads.from_tflite.arena import arena_requests, tail_estimate, unknown_kernels
 from workloads.from_tflite.model_file import TfliteModel, parse_model
 
 
@@ -111,18 +111,6 @@ def test_a_convolution_keeps_arrays_of_its_channels_for_floats_too() -> None:
         return tail_estimate(parsed(model))
 
     assert tail(24) - tail(8) == 16 * 8
-
-
-def test_operators_of_floats_and_quantised_weights_are_found() -> None:
-    model = ModelWriter()
-    net = LayerWriter(model.graph())
-    x = net.input(1, 8, kind="FLOAT32")
-    out = net.activation((1, 4), "FLOAT32")
-    weights = net.graph.constant(np.ones((4, 8), np.int8), "INT8", scale=0.1)
-    net.graph.op("FULLY_CONNECTED", [x, weights], [out], "FullyConnectedOptions")
-    net.output(out)
-    assert hybrid_operators(parsed(model)) == ("FULLY_CONNECTED 0",)
-    assert hybrid_operators(parsed(residual())) == ()
 
 
 def test_subgraphs_that_run_themselves_are_refused() -> None:

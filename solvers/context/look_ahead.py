@@ -50,9 +50,13 @@ def look_ahead(
         kept = _grown(kept, item, options, after, width)
         if number >= context:
             kept = _decide(kept, context, places)
-    for left in range(len(items) - len(places) - 1, -1, -1):
-        kept = _decide(kept, left, places)
-    return places
+    best, rest = kept[0], list[PlaceT]()
+    while len(places) + len(rest) < len(items):
+        assert best.before is not None
+        assert best.place is not None
+        rest.append(best.place)
+        best = best.before
+    return places + rest[::-1]
 
 
 def _grown(

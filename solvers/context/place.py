@@ -2,8 +2,8 @@
 
 Combinations of places for a buffer and the next ones are formed, in which each is adjacent to a neighbour or
 a border; of those that fit the memory, the one with the least external fragmentation decides the buffer's
-place. The source, of which only part is public, does not say how many combinations are formed; here the best
-``width``.
+place. The source, of which only part is public, takes all; here the best ``width``, in a core's memory so
+many that a few buffers have all.
 
 Source: the many-core patent (CN, 2023), heuristic (docs/references.md).
 """
@@ -32,14 +32,17 @@ MAX_COMBINATIONS = 16
 MAX_TRIES = 5
 """Memory sizes tried."""
 MAX_PLACEMENTS = 40_000
-"""Placements in all, each of a buffer in a combination: large problems get fewer tries, then fewer of it."""
+"""Placements in all, each of a buffer in a combination: large problems get fewer tries, then fewer of it. In
+a core's memory one try gets all, and every combination counts that differs in its live buffers (a problem of
+8 buffers may have 5,000 of them at each); beyond that the best are kept, and a plan may be missed."""
 
 
 def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = False) -> Plan:
     """Offsets within the smallest memory of those tried, each buffer looking ``context`` buffers ahead.
 
-    Claim 6 of the source takes every combination that fits the core's memory, which is the problem's capacity
-    (``in_core``, where it has one). Of an ample memory that uses all, so otherwise smaller ones are tried.
+    Claim 6 of the source takes every combination with all later buffers that fits the core's memory, which is
+    the problem's capacity (``in_core``, where it has one), up to ``MAX_PLACEMENTS``. Of an ample memory that
+    uses all, so otherwise smaller ones are tried.
 
     The first size is the largest live set. Where not everything fits, the memory grows, and the size halfway
     between the largest that was too small and the lowest peak so far is tried next; at last the capacity, if
@@ -47,10 +50,10 @@ def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = Fal
     """
     order = requests(problem)
     count = max(1, len(order))
+    if in_core and problem.capacity is not None:
+        return in_memory(problem, order, problem.capacity, count, max(1, MAX_PLACEMENTS // count))
     width = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // count))
     tries = max(1, min(MAX_TRIES, MAX_PLACEMENTS // (width * count)))
-    if in_core and problem.capacity is not None:
-        return in_memory(problem, order, problem.capacity, context, width)
     low = contention(problem)
     best = in_memory(problem, order, low, context, width)
     peak = best.peak(problem)

@@ -1,6 +1,7 @@
 """Look-ahead placement: combinations as in the source, by hand, and the benefit of looking ahead."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, strategies as st
@@ -22,6 +23,10 @@ from solvers.context.place import context_fit, in_memory
 from solvers.core.bounds import contention
 from solvers.registry import solve
 from tests.solvers.many_problems import simple_problems
+from tests.support.folders import ROOT
+from workloads.packing.problem_csv import read_packing
+
+CASE = ROOT / "tests" / "data" / "cases" / "context_core.csv"
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -56,6 +61,39 @@ def test_in_the_core_a_place_is_feasible_within_its_memory() -> None:
     assert least.peak(problem) == contention(problem) == 6
     assert core.peak(problem) == 8
     assert solve(problem, "context:core").plan == solve(problem, "context").plan
+
+
+Taken = tuple[int, int, int]
+"""Where a buffer begins and ends in memory, and when it dies."""
+
+
+def some_combination_fits(order: list[AllocationRequest], memory: int, live: tuple[Taken, ...] = ()) -> bool:
+    """By bytes: each buffer in turn at every offset where it touches a live one or a border."""
+    if not order:
+        return True
+    size, start, stop = order[0].size, order[0].start, order[0].stop
+    kept = tuple(place for place in live if place[2] > start)
+    taken = {-1, memory}.union(*(range(low, high) for low, high, _ in kept))
+    return any(
+        some_combination_fits(order[1:], memory, (*kept, (low, low + size, stop)))
+        for low in range(memory - size + 1)
+        if (low - 1 in taken or low + size in taken) and taken.isdisjoint(range(low, low + size))
+    )
+
+
+@pytest.mark.parametrize("seed", [23, 77, 199, 443, 494, 573, 958, *range(13)])
+def test_in_the_core_every_combination_is_tried(seed: int) -> None:
+    random = Random(seed)
+    rows = [(str(i), random.randrange(1, 10), random.randrange(5)) for i in range(random.choice((7, 8)))]
+    problem = buffers(*((name, size, start, start + random.randrange(1, 5)) for name, size, start in rows))
+    memory = contention(problem)
+    core = solve(replace(problem, capacity=memory), "context:core")
+    assert (core.peak <= memory) == some_combination_fits(requests(problem), memory)
+
+
+def test_a_combination_that_looks_poor_at_first_may_be_the_only_one() -> None:
+    problem = replace(read_packing(CASE).problem, capacity=320)
+    assert solve(problem, "context:core").peak == 320
 
 
 def test_places_by_hand() -> None:

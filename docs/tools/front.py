@@ -93,7 +93,7 @@ ROWS = {
     "merging": Row(
         "Exact merging, with proof",
         f"chipmodel compare {CAMERA} --packers cp-sat --merges unified-block,exact",
-        r"unified-block +cp-sat +([\d,]+).*exact +cp-sat +([\d,]+) +[\d.]+% +(optimal)",
+        r"unified-block +cp-sat +([\d,]+).*exact +exact +([\d,]+) +[\d.]+% +(optimal)",
         "{0} → {1} B, {2}",
     ),
     "bound": Row(

@@ -25,7 +25,7 @@ def test_validate_writes_a_page(table: Path, capsys: pytest.CaptureFixture[str])
     page = table.with_suffix(".html")
     assert call(capsys, "validate", str(table), "--chip", "stm32n6", "--html", str(page))[0] == 0
     text = page.read_text()
-    assert text.count("<circle") == 2 * 5
+    assert 'id="scatter"' in text
     assert "chipmodel validate" in text
 
 
@@ -34,7 +34,7 @@ def test_calibrate_writes_a_page_and_a_chip(table: Path, capsys: pytest.CaptureF
     words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "--html", str(page), "-o", str(chip))
     assert call(capsys, "calibrate", str(table), *words)[0] == 0
     text = page.read_text()
-    assert text.count("<circle") == 2 * 3 * 5
+    assert 'id="scatter"' in text
     assert "families held out" in text
     assert "npu.launch_cycles" in chip.read_text()
 

@@ -78,6 +78,7 @@ assert EXAMPLES
             41 * 64 + 11 * 64 * 130 + 65 * 12,
             6,
         ),
+        ("workload", 7_932_992, 252_769, 8),
     ],
 )
 def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
@@ -102,6 +103,7 @@ def test_every_example_is_tested() -> None:
         "transformer_block",
         "two_cores",
         "wide_layers",
+        "workload",
     ]
     assert [p.stem for p in EXAMPLES] == names
 

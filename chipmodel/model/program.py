@@ -385,7 +385,7 @@ class Program:
 
 Body = tuple[Node, ...]
 Makers = Mapping[str, tuple[str, ...]]
-"""By tensor, the nodes of a graph that may have made its value."""
+"""Nodes of a graph that may have made the value of each tensor."""
 
 
 def _add(graph: Any, program: Program, body: Body, before: Makers, inside: tuple[str, ...]) -> Makers:

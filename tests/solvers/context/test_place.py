@@ -81,7 +81,7 @@ def some_combination_fits(order: list[AllocationRequest], memory: int, live: tup
     )
 
 
-@pytest.mark.parametrize("seed", [23, 77, 199, 443, 494, 573, 958, *range(13)])
+@pytest.mark.parametrize("seed", [181, 230, 381, 565, 801, 904, 627, 674, 1413, 1534])
 def test_in_the_core_every_combination_is_tried(seed: int) -> None:
     random = Random(seed)
     rows = [(str(i), random.randrange(1, 10), random.randrange(5)) for i in range(random.choice((7, 8)))]

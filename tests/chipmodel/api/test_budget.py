@@ -69,7 +69,8 @@ def test_a_value_may_grow_by_its_share_and_no_more(
     assert err == f"over budget: {said}\n"
     document["budgets"][0]["name"] = "another"
     base.write_text(json.dumps(document))
-    assert cm.ci(file, against=base).kept
+    with pytest.raises(cm.BadInput, match="no value of any limit: peak of kws"):
+        cm.ci(file, against=base)
     assert call(capsys, "ci", file, "--growth", "1")[0] == 2
     with pytest.raises(cm.BadInput, match="growth is -1"):
         cm.ci(file, against=base, growth=-1.0)

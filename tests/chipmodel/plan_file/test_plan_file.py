@@ -189,8 +189,8 @@ COMMAND = ("commands", 2)
     ("path", "value", "message"),
     [
         (("set", 1), None, "set[1]: expected a string, not nothing"),
-        (("capacity_bytes",), 1.0, "capacity_bytes: expected a whole number, not 1.0"),
-        (("peak_bytes",), True, "peak_bytes: expected a whole number, not true"),
+        (("capacity_bytes",), 1.0, "capacity_bytes: expected a whole number of 0 or more, not 1.0"),
+        (("peak_bytes",), True, "peak_bytes: expected a whole number of 0 or more, not true"),
         (("buffers", 0, "live", 1), [3], "buffers[0].live[1]: expected 2 numbers, not 1"),
         (("buffers", 0, "live", 1), [3, 2], "buffers[0].live[1]: [3, 2) is not an interval"),
         (("buffers", 0, "live", 1), [-1, 2], "buffers[0].live[1]: [-1, 2) is not an interval"),

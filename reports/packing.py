@@ -27,6 +27,7 @@ def document(answer: PackingAnswer) -> dict[str, object]:
         "status": answer.status,
         "fits": answer.fits,
         "peak_bytes": answer.peak,
+        **({"arena_bytes": answer.plan.arena} if answer.plan and answer.plan.arena else {}),
         "lower_bound_bytes": answer.lower_bound,
         "gap": answer.gap,
         "seconds": round(answer.seconds, 6),
@@ -137,7 +138,7 @@ def _rows(answer: PackingAnswer) -> list[FigureRow]:
     capacity = answer.problem.capacity
     if answer.peak is not None:
         gap = percent(answer.gap or 0.0)
-        rows.append(("peak", count(answer.peak), "B", f"gap {gap}"))
+        rows.append(("peak", count(answer.peak), "B", "; ".join(filter(None, (f"gap {gap}", answer.arena)))))
     rows.append(("lower bound", count(answer.lower_bound), "B", ""))
     if capacity is not None:
         free = "" if answer.peak is None or not answer.fits else f"{count(capacity - answer.peak)} B free"
@@ -216,8 +217,8 @@ def _tiles(answer: PackingAnswer) -> list[SummaryTile]:
     total = sum(b.bytes for b in problem.buffers)
     tiles: list[SummaryTile] = []
     if peak is not None:
-        detail = f"{count(peak)} B" if peak >= 1024 else "end of the highest buffer"
-        tiles.append(SummaryTile("Peak", size(peak), detail))
+        detail = f"{count(peak)} B" if peak >= 1024 else "" if answer.arena else "end of the highest buffer"
+        tiles.append(SummaryTile("Peak", size(peak), "; ".join(filter(None, (detail, answer.arena)))))
     gap = "no plan to compare" if answer.gap is None else f"gap {percent(answer.gap)}"
     tiles.append(SummaryTile("Lower bound", size(bound), f"{count(bound)} B; {gap}"))
     if capacity is not None and peak is not None:

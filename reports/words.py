@@ -8,6 +8,7 @@ from fractions import Fraction
 from chipmodel.answers.result import AskedPlanners, Result
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import MemoryNeed
+from chipmodel.model.plan import Solved
 from chipmodel.rewrites.steady_state import inferences_of
 
 KIB = 1024
@@ -128,6 +129,11 @@ def npu_name(result: Result, core: int) -> str:
 def verdict(result: Result) -> str:
     """``fits`` or ``does not fit``."""
     return "fits" if result.fits else "does not fit"
+
+
+def in_arena(solved: Solved) -> str:
+    """What is added to the share of a peak that the packer's arena takes, beyond the highest buffer."""
+    return ", the packer's arena" if solved.plan.arena else ""
 
 
 def headline(result: Result) -> str:

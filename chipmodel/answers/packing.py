@@ -36,8 +36,15 @@ class PackingAnswer:
 
     @cached_property
     def peak(self) -> int | None:
-        """The end of the plan's highest buffer, in bytes."""
+        """The bytes that the plan takes: its arena, or to the end of the highest buffer if that is more."""
         return None if self.plan is None else self.plan.peak(self.problem)
+
+    @property
+    def arena(self) -> str:
+        """Where the plan has an arena beyond its highest buffer, both in words."""
+        if self.plan is None or not self.plan.arena:
+            return ""
+        return f"arena; buffers end at {self.plan.top(self.problem):,} B"
 
     @property
     def gap(self) -> float | None:

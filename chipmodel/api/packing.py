@@ -59,7 +59,7 @@ class Packing(PageAnswer):
 
     @property
     def peak_bytes(self) -> int | None:
-        """The end of the highest buffer; None without a plan."""
+        """The end of the highest buffer, or the packer's arena if that is larger; None without a plan."""
         return self.answer.peak
 
     @property

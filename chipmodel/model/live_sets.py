@@ -111,15 +111,15 @@ def _range_maximum(times: list[int], levels: list[list[int]], span: Interval) ->
 def unused_bytes(problem: Problem, plan: Plan) -> int:
     """External fragmentation of a plan at its peak: bytes below the peak that no live buffer takes.
 
-    Measured while a buffer that ends at the peak is alive, at the position with the most live bytes; 0 where
-    all waste is outside of these lifetimes.
+    Measured while a buffer that ends highest is alive, at the position with the most live bytes; 0 where all
+    waste is outside of these lifetimes.
     """
-    peak = plan.peak(problem)
+    top = plan.top(problem)
     most = highest_live_bytes(problem, live_bytes_curve(problem))
     tops = [
-        most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == peak
+        most[i] for i, b in enumerate(problem.buffers) if b.bytes and plan.offsets[b.name] + b.bytes == top
     ]
-    return max(0, peak - max(tops, default=peak))
+    return max(0, plan.peak(problem) - max(tops, default=top))
 
 
 def external_fragmentation(free_blocks: Iterable[int]) -> int:

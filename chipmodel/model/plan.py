@@ -74,10 +74,16 @@ class Plan:
     """An offset in bytes for every buffer, by name."""
 
     offsets: Mapping[str, int]
+    arena: int = 0
+    """The bytes that the packer allocates, where they are more than its buffers end at; else 0."""
 
-    def peak(self, problem: Problem) -> int:
+    def top(self, problem: Problem) -> int:
         """The end of the highest buffer, in bytes."""
         return max((self.offsets[b.name] + b.bytes for b in problem.buffers), default=0)
+
+    def peak(self, problem: Problem) -> int:
+        """The bytes that the plan takes: its arena, or to the end of the highest buffer if that is more."""
+        return max(self.arena, self.top(problem))
 
 
 @dataclass(frozen=True, slots=True)

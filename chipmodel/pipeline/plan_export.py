@@ -55,7 +55,8 @@ def plan_of_planned(
     core = _core(planned.schedule, planned.solved, commands, chip)
     file = _file((core,), planned.program, chip, chip_name, overrides, order)
     bounds = tuple(proven_cycles(reuse(planned.program, "all"), chip))
-    return replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades, bounds=bounds)
+    found = replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades, bounds=bounds)
+    return replace(found, arena_bytes=core.arena_bytes)
 
 
 def _file(
@@ -90,8 +91,10 @@ def _core(schedule: Schedule, solved: Solved, commands: tuple[Command, ...], chi
         for b in liveness(replace(schedule, buffers=needed), chip).buffers
         if b.live
     )
+    arena = solved.plan.arena
     peak = max((b.offset + b.bytes for b in buffers), default=0)
-    return PlannedCore(peak, buffers, commands, tuple(plan.members for plan in schedule.cascades))
+    cascades = tuple(plan.members for plan in schedule.cascades)
+    return PlannedCore(max(arena, peak), buffers, commands, cascades, arena)
 
 
 def _homes(streams: Sequence[tuple[Command, ...]]) -> tuple[PsramHome, ...]:

@@ -36,6 +36,8 @@ class PlannedCore:
     commands: tuple[Command, ...]
     cascades: tuple[CascadeOps, ...] = ()
     """Ops whose steps take turns, in the order in which they run."""
+    arena_bytes: int = 0
+    """The bytes that the packer allocates, where they are more than its buffers end at; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class PlanFile:
     capacity_bytes: int
     """Bytes of SharedMemory; of each core's, if there are several."""
     peak_bytes: int
-    """The highest end of a buffer, on any core."""
+    """The highest end of a buffer, or a larger arena, on any core."""
     alignment: int
     """Every offset is a multiple of it."""
     psram: tuple[PsramHome, ...]
@@ -76,3 +78,5 @@ class PlanFile:
     """Which ops of the network are split over cores: the commands are of their parts."""
     bounds: tuple[ProvenCycles, ...] = ()
     """Cycles that no plan of some space beats, each with its proof."""
+    arena_bytes: int = 0
+    """That of the one core."""

@@ -228,7 +228,7 @@ _RECORDS = (
 _COMMANDS: Mapping[str, JsonRecord[Any]] = {record.names[0]: record for record in _RECORDS}
 """The kinds of commands, by the key that only they have."""
 _BY_KIND: Mapping[type, JsonRecord[Any]] = {record.kind: record for record in _RECORDS}
-_ON_A_CORE = ("cascades?", "buffers", "commands")
+_ON_A_CORE = ("arena_bytes?", "cascades?", "buffers", "commands")
 _record(ProvenCycles, codecs={"cycles": COUNT})
 _HEAD = ("workload", "chip", "set=overrides", "capacity_bytes", "peak_bytes", "alignment", "order?", "psram")
 _record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})

@@ -29,8 +29,8 @@ from chipmodel.verify.fast_offsets import check_fast
 
 DERIVED = ("fits", "gap", "buffers", "largest_live_set")
 CLAIMED = (
-    *("status", "peak_bytes", "lower_bound_bytes", "capacity_bytes", "memories", "offsets"),
-    *("certificate", "explanation", *DERIVED),
+    *("status", "peak_bytes", "lower_bound_bytes", "arena_bytes", "capacity_bytes", "memories"),
+    *("offsets", "certificate", "explanation", *DERIVED),
 )
 REPORTED = (
     *("source", "packer", "seconds", "proof", "certificate_verified", "nodes", "trajectory", "notes"),
@@ -55,6 +55,8 @@ class Claim:
     """What the answer says and follows from the rest: any of ``DERIVED``."""
     explanation: tuple[str, ...] = ()
     """Buffers that alone do not fit."""
+    arena: int = 0
+    """The bytes that the packer allocates, where they are more than its buffers end at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def read_claim(text: str, file: str) -> Claim:
         certificate=root.at("certificate").optional(read_certificate),
         derived={key: root.at(key).value for key in DERIVED if root.has(key)},
         explanation=root.at("explanation").each(JsonValue.text) if root.has("explanation") else (),
+        arena=root.at("arena_bytes").count() if root.has("arena_bytes") else 0,
     )
 
 
@@ -144,7 +147,7 @@ def _derived_faults(problem: Problem, claim: Claim) -> Iterator[str]:
 def _plan_faults(problem: Problem, claim: Claim) -> tuple[str, ...]:
     if claim.offsets is None:
         return () if claim.peak is None else (f"it states a peak of {claim.peak}, but has no offsets",)
-    plan = Plan(claim.offsets)
+    plan = Plan(claim.offsets, claim.arena)
     known = {b.name for b in problem.buffers}
     unknown = [name for name in claim.offsets if name not in known]
     if unknown:

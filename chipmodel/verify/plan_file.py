@@ -48,7 +48,7 @@ def _head_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
 
 
 def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
-    alone = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands, plan.cascades)
+    alone = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands, plan.cascades, plan.arena_bytes)
     for number, core in enumerate(plan.cores or (alone,)):
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
@@ -62,9 +62,10 @@ def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
 
 
 def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[str]:
-    peak = max((b.offset + b.bytes for b in core.buffers), default=0)
-    if peak != core.peak_bytes:
-        yield f"the plan states a peak of {core.peak_bytes} bytes, its buffers end at {peak}"
+    top = max((b.offset + b.bytes for b in core.buffers), default=0)
+    if max(top, core.arena_bytes) != core.peak_bytes:
+        arena = f", its arena at {core.arena_bytes}" if core.arena_bytes else ""
+        yield f"the plan states a peak of {core.peak_bytes} bytes, its buffers end at {top}{arena}"
     yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory, core.cascades)
 
 

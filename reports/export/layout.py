@@ -10,7 +10,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Repeat, walk
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ class PlannedTransfer:
 def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     """The layout of ``plan``, or of one core of it. Raises BadInput where a core must be named or does not
     exist, and where sizes or offsets contradict each other."""
-    buffers, commands, peak = plan.buffers, plan.commands, plan.peak_bytes
-    cascades = plan.cascades
+    part = PlannedCore(plan.peak_bytes, plan.buffers, plan.commands, plan.cascades, plan.arena_bytes)
     if plan.cores:
         if core is None or not 0 <= core < len(plan.cores):
             problem = "each has its own memory" if core is None else f"there is no core {core}"
@@ -85,39 +84,35 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
                 f"the plan is for {len(plan.cores)} cores: {problem}", where=Place(file), hint=hint
             )
         part = plan.cores[core]
-        buffers, commands, peak = part.buffers, part.commands, part.peak_bytes
-        cascades = part.cascades
     elif core not in (None, 0):
         raise BadInput(
             f"the plan is for one core: there is no core {core}", where=Place(file), hint="--core 0"
         )
-    _check(buffers, commands, peak, plan, file)
+    _check(part, plan, file)
     number = core if plan.cores else None
-    named = plan.workload, plan.chip, plan.capacity_bytes, peak
-    return Layout(*named, plan.alignment, buffers, commands, number, cascades)
+    named = plan.workload, plan.chip, plan.capacity_bytes, part.peak_bytes
+    return Layout(*named, plan.alignment, part.buffers, part.commands, number, part.cascades)
 
 
-def _check(
-    buffers: tuple[PlannedBuffer, ...], commands: tuple[Command, ...], peak: int, plan: PlanFile, file: str
-) -> None:
+def _check(core: PlannedCore, plan: PlanFile, file: str) -> None:
     def refuse(what: str) -> BadInput:
         return BadInput(what, where=Place(file), hint="chipmodel check says whether a plan is correct")
 
     names: set[str] = set()
-    for buffer in buffers:
+    for buffer in core.buffers:
         if buffer.offset < 0 or buffer.bytes < 0:
             raise refuse(f"buffer {shown(buffer.name)} has {buffer.bytes} B at {buffer.offset}")
         if buffer.name in names:
             raise refuse(f"two buffers have the name {shown(buffer.name)}")
         names.add(buffer.name)
-    for move in walk(commands):
+    for move in walk(core.commands):
         if isinstance(move, DmaStart) and min(move.psram, move.bytes, move.at.offset) < 0:
             raise refuse(
                 f"transfer {shown(move.name)} moves {move.bytes} B at {move.psram} and {move.at.offset}"
             )
-    highest = max((b.offset + b.bytes for b in buffers), default=0)
-    if highest != peak:
-        raise refuse(f"its peak is {peak:,} B, but its buffers end at {highest:,}")
+    highest = max((b.offset + b.bytes for b in core.buffers), default=0)
+    if max(highest, core.arena_bytes) != core.peak_bytes:
+        raise refuse(f"its peak is {core.peak_bytes:,} B, but its buffers end at {highest:,}")
     if plan.alignment < 1:
         raise refuse(f"its alignment is {plan.alignment}, which is below 1")
 

@@ -82,6 +82,7 @@ def _memory(result: Result) -> dict[str, object]:
         "fits_psram": fit.psram.fits,
         "capacity_bytes": result.capacity,
         "peak_bytes": result.solved.peak,
+        **({"arena_bytes": arena} if (arena := result.solved.plan.arena) else {}),
         "peak_lower_bound_bytes": result.solved.lower_bound,
         "peak_gap": result.solved.gap,
         "psram_bytes": fit.psram.bytes,

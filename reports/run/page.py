@@ -33,6 +33,7 @@ from reports.words import (
     count,
     duration,
     headline,
+    in_arena,
     magnitude,
     microjoules,
     off_chip,
@@ -153,7 +154,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
         SummaryTile(
             "Peak memory",
             size(peak),
-            f"{percent(ratio(peak, capacity))} of {size(capacity)}",
+            f"{percent(ratio(peak, capacity))} of {size(capacity)}{in_arena(result.solved)}",
             peak / capacity,
         ),
         SummaryTile(

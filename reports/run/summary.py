@@ -25,6 +25,7 @@ from reports.words import (
     count,
     duration,
     headline,
+    in_arena,
     made_by,
     magnitude,
     peak_gap,
@@ -88,7 +89,7 @@ def _memory(result: Result) -> list[FigureRow]:
     parameters = f"{magnitude(result.program.parameters)} parameters"
     in_psram = percent(ratio(psram.bytes, psram.capacity_bytes))
     return [
-        ("peak", count(solved.peak), "B", f"{used} of {count(result.capacity)} B"),
+        ("peak", count(solved.peak), "B", f"{used} of {count(result.capacity)} B{in_arena(solved)}"),
         ("lower bound", count(solved.lower_bound), "B", f"{peak_gap(result)} ({solved.status})"),
         (f"weights in {weight_memory(result)}", count(result.program.weight_bytes), "B", parameters),
         ("Psram", count(psram.bytes), "B", f"{in_psram} of {count(psram.capacity_bytes)} B"),

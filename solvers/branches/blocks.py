@@ -49,8 +49,9 @@ def in_blocks(problem: Problem, nesting: Section, pack: Pack, unified: bool, res
         others = "--merge conflict or --merge exact"
         raise BadInput(what, hint=f"use {others}, which keep all constraints")
     blocks = _Blocks(problem, pack, unified, results)
-    offsets = blocks.section(nesting, _groups(problem), problem.capacity).offsets
-    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+    whole = blocks.section(nesting, _groups(problem), problem.capacity)
+    plan = Plan({b.name: whole.offsets[b.name] for b in problem.buffers})
+    return replace(plan, arena=whole.bytes) if whole.bytes > plan.top(problem) else plan
 
 
 def has_blocks(problem: Problem, nesting: Section) -> bool:

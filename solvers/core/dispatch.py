@@ -81,7 +81,7 @@ def _of_members(problem: Problem, plan: Plan) -> Plan:
     """The plan of ``_boxes`` as one of ``problem``."""
     buffers, offsets = problem.buffers, plan.offsets
     of_first = {i: offsets[buffers[group[0]].name] for group in rigid(problem) for i in group}
-    return Plan({buffer.name: of_first[i] for i, buffer in enumerate(buffers)})
+    return Plan({buffer.name: of_first[i] for i, buffer in enumerate(buffers)}, plan.arena)
 
 
 def _keeps_no_constraints(packer: str) -> BadInput:
@@ -143,7 +143,8 @@ def _joined(problem: Problem, plans: list[tuple[MemoryPart, Plan]]) -> Plan:
     for buffer in problem.buffers:
         if not buffer.bytes:
             offsets[buffer.name] = _offset_of_empty(problem, buffer)
-    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+    arena = max((part.base + plan.arena for part, plan in plans if plan.arena), default=0)
+    return Plan({b.name: offsets[b.name] for b in problem.buffers}, arena)
 
 
 def _offset_of_empty(problem: Problem, empty: Buffer) -> int:

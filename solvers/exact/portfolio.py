@@ -94,7 +94,7 @@ class _Portfolio:
         count = len(self.problem.buffers)
         until = self._until.share(HEURISTICS_SHARE)
         if self.problem.plain and count > MAX_BUFFERS_IN_SEARCH:
-            yield free_list(self.problem)
+            yield Plan(free_list(self.problem).offsets)  # Of a start only these matter, not its arena.
             return
         yield from start_plans(self.problem, until)
         if self.problem.plain and not self._until.over:

@@ -24,9 +24,11 @@ from solvers.core.deadline import NO_DEADLINE, Deadline
 def free_list(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Buffers by start of lifetime; in the holes of a lifetime its bytes stay allocated.
 
-    All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned. Guarantee:
-    the peak is at most the sum of these sizes, and optimal for buffers of one size without holes. After the
-    ``deadline`` nothing is freed any more.
+    All sizes are rounded up to a multiple of every alignment, so that what moves stays aligned, and so is the
+    arena; only the padding of a buffer that ends it is not counted. The arena is all that was ever allocated:
+    what was freed before the rest moved up may have ended there, so it can be more than any buffer ends at.
+    Guarantee: the peak is at most the sum of these sizes, and optimal for buffers of one size without holes.
+    After the ``deadline`` nothing is freed any more.
     """
     step = lcm(*{b.alignment for b in problem.buffers})
     lives = [hull(b.live) for b in problem.buffers]
@@ -44,7 +46,10 @@ def free_list(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
             arena.free(ends[ended])
             ended += 1
         arena.take(index)
-    return Plan({b.name: offset for b, offset in zip(problem.buffers, arena.offsets.tolist(), strict=True)})
+    offsets: list[int] = arena.offsets.tolist()
+    ends_below = all(offsets[i] + sizes[i] < arena.next_offset for i in solid)
+    names = (b.name for b in problem.buffers)
+    return Plan(dict(zip(names, offsets, strict=True)), arena.next_offset if ends_below else 0)
 
 
 class _FreeListArena:

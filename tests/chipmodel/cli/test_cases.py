@@ -11,6 +11,11 @@ CASES = ROOT / "tests" / "data" / "cases"
 DNN = ("--chip", "luna-csk6", "--streamer", "sync", "--in-place", "none", "--cascade", "off")
 ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("pack", "exact_wrong_bound.csv"), 0, "9 buffers fit in 191.3 KiB (195,920 B); no plan needs less."),
+    (
+        ("pack", "free_list_arena.csv", "--packer", "free-list"),
+        0,
+        "8 buffers fit in 7.9 KiB (8,059 B); a plan",
+    ),
     (("pack", "gaps_300.csv"), 0, "40 buffers fit in 820 B; no plan needs less."),
     (("simulate", "exact_not_smallest.yaml", *DNN, "--packer", "cp-sat"), 0, "peak 5,128 B"),
     (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.commands import Branch, BranchArm, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
@@ -22,6 +24,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.contents import FORMAT, PlanFile, PlannedBuffer, PsramHome
 from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.plan_file import verify_file
+from reports.export.layout import layout_of
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program
 
@@ -279,3 +282,18 @@ def test_any_wrong_type_anywhere_is_refused_at_its_path_or_its_parents() -> None
             assert spelled(path).startswith(named) or named.startswith(spelled(path)), (path, value)
             assert error.hint
     assert refused > 400
+
+
+def test_an_arena_beyond_every_buffer_is_stated_and_checked() -> None:
+    chip = load_chip("luna-csk6")
+    program = random_program(235, TreeShape(ops=25, depth=0, side=8, channels=12))
+    planned = plan(PlanRequest(program, chip, packer="free-list", streamer="sync"))
+    file = plan_of_planned(planned, chip, "luna-csk6", ())
+    assert (file.arena_bytes, file.peak_bytes, planned.solved.plan.top(planned.problem)) == (752, 752, 736)
+    assert read_plan(write_plan(file), "plan.json") == file
+    assert layout_of(file, "plan.json").peak == 752
+    assert verify_file(program, file, chip) == ()
+    for wrong in (replace(file, arena_bytes=0), replace(file, arena_bytes=753)):
+        assert "states a peak of 752 bytes, its buffers end at 736" in verify_file(program, wrong, chip)[0]
+        with pytest.raises(BadInput, match="its peak is 752 B"):
+            layout_of(wrong, "plan.json")

@@ -46,6 +46,8 @@ def faults_of(answer: dict[str, Any]) -> tuple[str, ...]:
 def test_correct_answers_pass() -> None:
     assert faults_of(GOOD) == ()
     assert faults_of(GOOD | {"capacity_bytes": 12}) == ()
+    arena = {"status": "feasible", "peak_bytes": 14, "arena_bytes": 14, "gap": 1 / 6}
+    assert faults_of(GOOD | arena) == faults_of(GOOD | {"arena_bytes": 12}) == ()
     assert faults_of(INFEASIBLE) == ()
     assert faults_of(GOOD | {"status": "feasible", "certificate": None, "lower_bound_bytes": 0}) == ()
     assert faults_of({key: GOOD[key] for key in list(GOOD)[:7]}) == ()
@@ -58,6 +60,7 @@ def test_correct_answers_pass() -> None:
         (GOOD | {"offsets": {"b1": 0}}, "has no offset"),
         (GOOD | {"offsets": GOOD["offsets"] | {"b9": 6}}, "no buffer 'b9'"),
         (GOOD | {"offsets": None}, "has no offsets"),
+        (GOOD | {"arena_bytes": 13}, "has a peak of 13 bytes, not 12"),
         (GOOD | {"peak_bytes": 11}, "has a peak of 12 bytes, not 11"),
         (GOOD | {"lower_bound_bytes": 11}, "optimal, but it has a peak of 12"),
         (GOOD | {"capacity_bytes": 11}, "no plan that fits"),

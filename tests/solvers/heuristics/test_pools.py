@@ -1,6 +1,7 @@
 """Packers into shared blocks: published examples of their sources, rules by hand, and guarantees."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, strategies as st
@@ -15,6 +16,8 @@ from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
+from tests.support.folders import ROOT
+from workloads.packing.problem_csv import parse_packing
 from workloads.zoo import build
 
 
@@ -109,6 +112,60 @@ def test_the_largest_free_block_is_enlarged_and_everything_beyond_it_moves() -> 
     problem = buffers(*rows)
     assert offsets(problem) == [0, 12, 17, 45, 17, 0]
     assert free_list(problem).peak(problem) == 52
+
+
+def slow_free_list(requests: list[tuple[int, int, int]]) -> tuple[list[int], int]:
+    """The patent in its own words: offsets, and ``nextoffset`` at the end."""
+    given: list[list[int]] = []
+    free: list[list[int]] = []
+    top = 0
+    for size, born, _ in requests:
+        free += [given[i] for i, (_, _, last) in enumerate(requests[: len(given)]) if last == born - 1]
+        free.sort()
+        joined: list[list[int]] = []
+        for start, end in free:
+            if joined and joined[-1][1] == start:
+                joined[-1][1] = end
+            else:
+                joined.append([start, end])
+        free = joined
+        if free:
+            fitting = [block for block in free if block[1] - block[0] >= size]
+            block = min(fitting or free, key=lambda each: (each[1] - each[0]) * (1 if fitting else -1))
+            end, more = block[1], max(0, size - (block[1] - block[0]))
+            for other in (*given, *(b for b in free if b is not block)):
+                if more and other[0] >= end:
+                    other[:] = other[0] + more, other[1] + more
+            top += more
+            given.append([block[0], block[0] + size])
+            block[:] = block[0] + size, end + more
+            free = [each for each in free if each[0] < each[1]]
+        else:
+            given.append([top, top + size])
+            top += size
+    return [start for start, _ in given], top
+
+
+def test_offsets_and_arena_equal_the_patents_own_words() -> None:
+    beyond = 0
+    for seed in range(400):
+        random = Random(seed)
+        rows = [(random.randint(1, 60), i, i + random.randint(0, 10)) for i in range(random.randint(1, 40))]
+        problem, (places, arena) = buffers(*rows), slow_free_list(rows)
+        plan = free_list(problem)
+        assert (list(plan.offsets.values()), plan.peak(problem)) == (places, arena), seed
+        beyond += plan.top(problem) < arena
+    assert beyond > 5
+
+
+def test_padding_is_in_the_arena_but_not_after_a_buffer_that_ends_it() -> None:
+    text = (ROOT / "tests" / "data" / "cases" / "free_list_arena.csv").read_text(encoding="utf-8")
+    problem = parse_packing(text, "free_list_arena.csv").problem
+    aligned = [replace(b, alignment=64) for b in problem.buffers]
+    padded = [replace(b, bytes=-(-b.bytes // 64) * 64) for b in problem.buffers]
+    assert free_list(Problem(tuple(aligned))) == free_list(Problem(tuple(padded)))
+    assert free_list(Problem(tuple(padded))).arena == 8128
+    assert free_list(Problem(tuple(aligned[:1]))).peak(Problem(tuple(aligned[:1]))) == 4096
 
 
 @given(simple_problems())

@@ -40,7 +40,7 @@ _ELEMENT_CYCLES: dict[str, Fraction] = {
     "mul": Fraction(8),
     **dict.fromkeys(("softmax", "log_softmax"), Fraction(43)),
     **dict.fromkeys(("relu", "relu6", "clip"), Fraction("0.06")),
-    **dict.fromkeys(("concat", "split", "slice", "pad", "copy", "reshape"), Fraction(1)),
+    **dict.fromkeys(("concat", "split", "slice", "pad", "copy", "shift", "reshape"), Fraction(1)),
     **dict.fromkeys(("resize", "upsample"), Fraction(8)),
     **dict.fromkeys(("transpose", "depth_to_space", "space_to_depth"), Fraction(15)),
 }

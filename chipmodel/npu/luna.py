@@ -101,7 +101,7 @@ SIGMOID_KINDS = (
 )
 COPY_KINDS = (
     *("copy", "concat", "split", "slice", "transpose", "pad", "resize", "cast", "embedding", "gather"),
-    *("collect", "expand", "tile", "depth_to_space", "space_to_depth"),
+    *("collect", "shift", "expand", "tile", "depth_to_space", "space_to_depth"),
 )
 
 

@@ -13,11 +13,10 @@ from math import gcd, prod
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.geometry.layout import IMAGE_AXES, Storage
 from chipmodel.model.attributes import SliceRanges
-from chipmodel.model.program import Node, Op, Program, Tensor, ops, reads, renamed, rewritten, with_ops
-from chipmodel.model.work import Matmul, Vector
-from chipmodel.rewrites.in_place import AT_START, places_in_concat
+from chipmodel.model.program import Node, Op, Program
+from chipmodel.model.work import Vector
+from chipmodel.rewrites.state_updates import elements, handed_on, touched, written_in_place
 
 CACHES = (
     ("past_key_values.*", "present.*"),
@@ -27,10 +26,6 @@ CACHES = (
     ("past.*", "present.*"),
 )
 """Inputs and outputs that exporters name so: Hugging Face's Optimum (the first two), torch, ONNX Runtime."""
-
-
-REPEATING = frozenset({"expand", "tile", "transpose"})
-"""Kinds that may stand between a cache and the product that reads it."""
 
 
 def parse_state_option(text: str) -> tuple[str, str]:
@@ -77,22 +72,19 @@ class CarriedStates:
 def carried_states(program: Program) -> CarriedStates:
     """``program`` with its states as tensors of its own, no longer inputs and outputs.
 
-    An op that makes a state's next value after all have read the one before writes it where it stays. A cache
-    that grows at its end is a ring: what is new takes the place of what is oldest. Other values are copied
-    there as soon as nothing reads the one before, of a longer one the newest part. Raises BadInput where a
-    next value does not have the shape of its state.
+    A next value that cannot be written in place (``written_in_place``) is copied there as soon as nothing
+    reads the one before, of a longer one the newest part. Raises BadInput where a next value does not have
+    the shape of its state.
     """
     begin: list[Op] = []
     copies: list[Op] = []
     for first, last in program.states.items():
-        if _written_last(program, first, last):
-            program = _written_there(program, first, last)
-        elif (in_a_ring := _as_ring(program, first, last)) is not None:
-            program = in_a_ring
-        else:
+        in_place = written_in_place(program, first, last)
+        if in_place is None:
             copies.append(_copy(program, first, last))
+        program = in_place or program
         size = program.tensors[first]
-        work = Vector(_elements(size), 0, size.bytes)
+        work = Vector(elements(size), 0, size.bytes)
         views = (size.shape,) if size.shape else ()
         begin.append(Op(f"{first}.begin", "fill", work, (), (first,), dtype=size.dtype, views=views))
     rest = tuple(name for name in program.outputs if name not in program.states.values())
@@ -100,7 +92,7 @@ def carried_states(program: Program) -> CarriedStates:
         replace(
             program,
             inputs=tuple(name for name in program.inputs if name not in program.states),
-            outputs=rest or program.outputs,
+            outputs=rest,
             body=_with_copies(program, copies),
             states={},
         ),
@@ -112,12 +104,12 @@ def carried_states(program: Program) -> CarriedStates:
 def _with_copies(program: Program, copies: Sequence[Op]) -> tuple[Node, ...]:
     """The body with each copy behind the last node that touches either of its tensors, so that the longer
     value does not live on; at the end where a state hands its value on to another one."""
-    handed_on = _handed_on(program)
+    given_away = handed_on(program)
     behind: dict[int, list[Op]] = {}
     for copy in copies:
         names = {*copy.inputs, *copy.outputs}
-        touching = (n for n, node in enumerate(program.body) if names & _touched(node))
-        last = len(program.body) - 1 if names & handed_on else max(touching, default=-1)
+        touching = (n for n, node in enumerate(program.body) if names & touched(node))
+        last = len(program.body) - 1 if names & given_away else max(touching, default=-1)
         behind.setdefault(last, []).append(copy)
     body: list[Node] = [*behind.get(-1, ())]
     for number, node in enumerate(program.body):
@@ -125,97 +117,11 @@ def _with_copies(program: Program, copies: Sequence[Op]) -> tuple[Node, ...]:
     return tuple(body)
 
 
-def _elements(tensor: Tensor) -> int:
-    return prod(tensor.shape) if tensor.shape else tensor.bytes
-
-
-def _written_last(program: Program, first: str, last: str) -> bool:
-    """Whether the op that makes ``last`` runs after all that read ``first``, and makes nothing else of it."""
-    if program.tensors[first].bytes != program.tensors[last].bytes or last in program.inputs:
-        return False
-    if list(program.states.values()).count(last) > 1 or set(program.outputs) <= set(program.states.values()):
-        return False
-    places = [n for n, node in enumerate(program.body) if isinstance(node, Op) and last in node.outputs]
-    touching = [n for n, node in enumerate(program.body) if first in _touched(node)]
-    makers = sum(last in op.outputs for op in program.ops())
-    return len(places) == makers == 1 and all(place < places[0] for place in touching)
-
-
-def _touched(node: Node) -> set[str]:
-    inside = (name for op in ops((node,)) for name in (*op.inputs, *op.outputs))
-    return {*inside, *reads(node)}
-
-
-def _written_there(program: Program, first: str, last: str) -> Program:
-    tensors = {name: tensor for name, tensor in program.tensors.items() if name != last}
-    names = {last: first}
-    outputs = tuple(name for name in program.outputs if name != last)
-    body = rewritten(program.body, lambda node: renamed(node, names))
-    return replace(program, tensors=tensors, outputs=outputs, body=body)
-
-
-def _as_ring(program: Program, first: str, last: str) -> Program | None:
-    """``program`` with room for ``last`` where ``first`` was, into which what is new is written; None where
-    ``last`` is no concat of ``first`` and of what follows, or where its order counts.
-
-    Attention takes keys and values in any order, as it turns both alike; a convolution would not.
-    """
-    touching = [op for op in program.ops() if first in op.inputs or last in op.outputs]
-    if len(touching) != 1 or touching[0] not in program.body or {first, last} & _handed_on(program):
-        return None
-    (joins,) = touching
-    readers = [op for op in program.ops() if last in op.inputs]
-    if not all(isinstance(op.work, Matmul) or op.kind in REPEATING for op in readers):
-        return None
-    if len(joins.inputs) != 2 or last in program.inputs:
-        return None
-    whole, new = program.tensors[last].bytes, program.tensors[joins.inputs[1]].bytes
-    if not new or whole % new:
-        return None
-    tried = (program, _token_by_token(program, first, last))
-    joined = (each for each in tried if places_in_concat(each, joins).get(first) == AT_START)
-    stored = next(joined, None)
-    return stored and _in_a_ring(stored, first, last, joins)
-
-
-def _token_by_token(program: Program, first: str, last: str) -> Program:
-    """``program`` with a cache of ``[1, heads, tokens, size]`` in the order of tokens, so that what is new
-    lies in one piece. Products, which want the heads apart, read all of it for each part."""
-    both = {name: program.tensors[name] for name in (first, last)}
-    stored = {name: replace(each, storage=Storage(each.shape, "image")) for name, each in both.items()}
-
-    def reading(op: Op) -> Op:
-        own = {index for index, name in enumerate(op.inputs) if name == last}
-        return replace(op, whole=tuple(sorted({*op.whole, *own}))) if isinstance(op.work, Matmul) else op
-
-    if any(len(each.shape) != IMAGE_AXES for each in both.values()):
-        return program
-    body = with_ops(program.body, lambda op: reading(op) if last in op.inputs else op)
-    return replace(program, tensors={**program.tensors, **stored}, body=body)
-
-
-def _in_a_ring(program: Program, first: str, last: str, joins: Op) -> Program:
-    """``program`` with an op in place of the concat ``joins`` that writes what is new."""
-    whole, new = program.tensors[last], program.tensors[joins.inputs[1]]
-    work = Vector(_elements(new), new.bytes, new.bytes)
-    names, views = (new.name, first), (new.shape, new.shape, new.shape)
-    written = replace(joins, kind="collect", work=work, inputs=names, outputs=(last,), views=views)
-    written = replace(written, sliced=last, slices=whole.bytes // new.bytes)
-    tensors = {**program.tensors, first: replace(whole, name=first)}
-    body = tuple(written if node is joins else node for node in program.body)
-    return _written_there(replace(program, tensors=tensors, body=body), first, last)
-
-
-def _handed_on(program: Program) -> set[str]:
-    """States that are the next value of another one."""
-    return set(program.states) & set(program.states.values())
-
-
 def _copy(program: Program, first: str, last: str) -> Op:
     """The op that keeps the next value of a state."""
     kept, made = program.tensors[first], program.tensors[last]
-    elements = _elements(kept)
-    work = Vector(elements, kept.bytes, kept.bytes, rows=max(1, gcd(elements, kept.bytes)))
+    size = elements(kept)
+    work = Vector(size, kept.bytes, kept.bytes, rows=max(1, gcd(size, kept.bytes)))
     views = (made.shape, kept.shape) if kept.shape and made.shape else ()
     name = f"{first}.next"
     if made.bytes == kept.bytes:

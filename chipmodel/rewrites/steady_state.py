@@ -215,7 +215,10 @@ def _inference(
         written = node.outputs if isinstance(node, Op) else ()
         made_of = {name: f"{name}@{number + (name in states)}" for name in written}
         for made in rewritten((node,), _UnrolledInference(number, names, stacks).node):
-            yield replace(made, outputs=tuple(made_of.values())) if isinstance(made, Op) else made
+            if isinstance(made, Op):
+                over = next((names[n] for n in written if n in states and n in reads(node)), made.overwrites)
+                made = replace(made, outputs=tuple(made_of.values()), overwrites=over)
+            yield made
         names = names | {name: made_of[name] for name in written if name in states}
 
 

@@ -70,7 +70,7 @@ def _along_axes(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> Vector:
     found = [[_prefix(work, inputs[i], out) for i in alike] for out in outputs]
     rows = min((max(size for size, _ in each) for each in found), default=1)
     reach = found[0][0][1] if len(outputs) == 1 else None
-    if reach is not None and len(inputs) == 1:
+    if reach is not None and alike == [0]:
         tried = replace(work, rows=reach.images * reach.out_rows, reach=reach)
         if _divides(tried, inputs, outputs):
             return tried
@@ -140,7 +140,8 @@ def _divided(work: Vector, inputs: Seen, outputs: Seen) -> Vector:
 def _divides(work: Vector, inputs: Seen, outputs: Seen) -> bool:
     reach = work.reach
     total = work.rows if reach is None else reach.images * reach.in_rows
-    return not any(each.bytes % total for each in inputs) and not any(o.bytes % work.rows for o in outputs)
+    moved = (each for i, each in enumerate(inputs) if i not in work.broadcast)
+    return not any(each.bytes % total for each in moved) and not any(o.bytes % work.rows for o in outputs)
 
 
 def _joined(numbers: Sequence[int], more: Iterable[int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from tests.support.folders import ROOT
 
 CASES = ROOT / "tests" / "data" / "cases"
 DNN = ("--chip", "luna-csk6", "--streamer", "sync", "--in-place", "none", "--cascade", "off")
+CACHE = ("--state", "cache=cache_out", "--steady-state", "8")
 ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("pack", "exact_wrong_bound.csv"), 0, "9 buffers fit in 191.3 KiB (195,920 B); no plan needs less."),
     (
@@ -19,6 +20,11 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("pack", "gaps_300.csv"), 0, "40 buffers fit in 820 B; no plan needs less."),
     (("simulate", "exact_not_smallest.yaml", *DNN, "--packer", "cp-sat"), 0, "peak 5,128 B"),
     (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),
+    (
+        ("simulate", "kv_scatter.onnx", "--state", "cache=cache_out", "--steady-state", "8"),
+        0,
+        "peak at 65.1 KiB",
+    ),
     (
         ("check", "negative_buffer_plan.json", "../../../workloads/tiny_cnn.yaml"),
         2,

@@ -12,8 +12,10 @@ from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.attributes import AlongAxis, AxisOrder, SliceRanges
+from chipmodel.model.commands import Compute, Repeat
 from chipmodel.model.program import Loop, Program, ops
+from chipmodel.model.work import Vector
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.pipeline.plan_export import plan_of
@@ -45,7 +47,7 @@ def recurrent(last: str = "h1") -> Program:
 
 def cached(layers: int = 2, past_keys: int = 7, *, squashed: bool = False) -> Program:
     """Attention over caches of ``past_keys`` that grow by one; other ops than products read ``squashed``
-    ones."""
+    ones, before and after they grow."""
     builder = ProgramBuilder("decoder")
     x: Value = builder.input("x", (1, 8))
     for layer in range(layers):
@@ -56,6 +58,8 @@ def cached(layers: int = 2, past_keys: int = 7, *, squashed: bool = False) -> Pr
         seen = builder.elementwise("tanh", f"squash{layer}", [present]) if squashed else present
         scores = builder.matmul(f"scores{layer}", x, seen, transpose_right=True)
         x = builder.matmul(f"mix{layer}", builder.vector("softmax", f"soft{layer}", [scores]), seen)
+        if squashed:
+            builder.elementwise("tanh", f"past{layer}", [past])
         builder.output(present)
     builder.output(builder.dense("head", x, 8))
     return builder.build()
@@ -79,6 +83,38 @@ def headed() -> Program:
     shares = builder.vector("softmax", "shares", [builder.matmul("scores", x, turned)])
     builder.output(builder.matmul("mix", shares, found[1]))
     return with_true_parts(builder.build())
+
+
+def updated(form: str, late: bool = False) -> Program:
+    """A product over a cache of 16 rows, two of which are new; something else reads what was there before,
+    ``late`` after the update."""
+    builder = ProgramBuilder(form)
+    new, q, cache = builder.input("new", (2, 8)), builder.input("q", (1, 8)), builder.input("cache", (16, 8))
+    rows, grown = (14, 8), (18, 8)
+    after, whole = SliceRanges((2, 0), (1, 1)), (16, 8)
+
+    def old() -> None:
+        builder.output(builder.matmul("old", q, cache, transpose_right=True))
+
+    if not late and form != "grown then cut and read":
+        old()
+    match form:
+        case "scatter":
+            kept = builder.vector("scatternd", "update", [cache, new], whole)
+        case "where":
+            kept = builder.elementwise("where", "update", [cache, builder.dense("wide", cache, 8)])
+        case "cut then grown":
+            rest = builder.vector("slice", "rest", [cache], rows, attributes=after)
+            kept = builder.vector("concat", "update", [rest, new], whole, attributes=AlongAxis(0, 16))
+        case _:
+            longer = builder.vector("concat", "longer", [cache, new], grown, attributes=AlongAxis(0, 18))
+            kept = builder.vector("slice", "update", [longer], whole, attributes=after)
+            if form.endswith("read"):
+                builder.output(builder.elementwise("tanh", "read", [longer]))
+    if late:
+        old()
+    builder.output(kept)
+    return builder.build()
 
 
 def test_options_name_an_input_and_an_output() -> None:
@@ -121,18 +157,30 @@ def test_a_state_that_is_made_last_is_written_where_it_stays() -> None:
     assert [op.name for op in many.ops() if "h" in op.outputs] == ["h.begin", "tanh"]
 
 
+UPDATES = {
+    "scatter": "collect",
+    "where": "where",
+    "cut then grown": "shift",
+    "grown then cut": "shift",
+    "grown then cut and read": "shift",
+}
 STATES: Mapping[str, Callable[[], Program]] = {
     "recurrent": recurrent,
     "ring": cached,
     "heads": headed,
     "copied": partial(cached, squashed=True),
     "long rings": partial(cached, 3, 46),
+    **{form: partial(updated, form) for form in UPDATES},
+    **{f"{form}, read late": partial(updated, form, late=True) for form in UPDATES},
 }
 
 
 def carrying(name: str, inferences: int) -> Program:
     """One of ``STATES`` that many times in a row."""
-    return steady(with_states(STATES[name](), [("h", "h1")] if name == "recurrent" else ()), inferences)
+    pairs = [
+        (first, last) for first, last in (("h", "h1"), ("cache", "update")) if first in STATES[name]().inputs
+    ]
+    return steady(with_states(STATES[name](), pairs), inferences)
 
 
 def test_what_is_new_in_a_cache_takes_the_place_of_the_oldest() -> None:
@@ -171,7 +219,7 @@ def test_a_longer_value_is_copied_as_soon_as_it_is_read() -> None:
     for layer in range(2):
         last = max(names.index(op.name) for op in ops(loop.body) if f"present.{layer}.key" in op.inputs[:2])
         assert names[last] == f"past_key_values.{layer}.key.next"
-        assert names[last - 1] == f"squash{layer}"
+        assert names[last - 1] == f"past{layer}"
 
 
 def test_states_that_are_handed_on_are_copied_at_the_end() -> None:
@@ -227,18 +275,54 @@ def test_unrolled_inferences_share_the_bytes_of_a_ring_that_none_replaces() -> N
     assert binding.cycles == pytest.approx(again * least_cost_anywhere(chip, "load")[1], rel=0.01)
 
 
-@pytest.mark.parametrize("streamer", ["sync", "prefetch-greedy", "resident-knapsack"])
+@pytest.mark.parametrize(("form", "kind"), UPDATES.items())
+def test_an_update_is_written_where_the_cache_lies_unless_it_is_read_later(form: str, kind: str) -> None:
+    for late, made in ((False, kind), (True, "copy")):
+        many = carrying(f"{form}, read late" if late else form, 4)
+        validate_program(many)
+        validate_program(unrolled(many))
+        writing = [op for op in many.ops() if "cache" in op.outputs]
+        assert [op.kind for op in writing] == ["fill", made]
+        assert [op.slices for op in writing if op.collects] == [8] * (made == "collect")
+
+
+def test_rows_of_an_update_that_are_no_divisor_of_the_cache() -> None:
+    builder = ProgramBuilder("three of sixteen")
+    inputs = [builder.input("cache", (16, 8)), builder.input("new", (3, 8))]
+    builder.output(builder.vector("scatternd", "update", inputs, (16, 8)))
+    many = steady(with_states(builder.build(), [("cache", "update")]), 2)
+    (update,) = (op for op in many.ops() if op.name == "update")
+    assert (update.slices, update.work) == (4, Vector(24, 24, 24))
+
+
+def test_a_plan_that_reads_the_old_rows_after_the_update_is_refused() -> None:
+    chip, many = load_chip("gap9-psram").with_memory(4096), carrying("scatter", 4)
+    plan = plan_of(run(PlanRequest(reuse(many, "all"), chip, streamer="sync")), "gap9-psram", ())
+    assert check_plan(many, plan, chip)[1] == ()
+    (loop,) = (each for each in plan.commands if isinstance(each, Repeat))
+    body = list(loop.body)
+    at = {step.op: number for number, step in enumerate(body) if isinstance(step, Compute)}
+    body[at["old"]], body[at["update"]] = body[at["update"]], body[at["old"]]
+    commands = [replace(loop, body=tuple(body)) if each is loop else each for each in plan.commands]
+    assert check_plan(many, replace(plan, commands=tuple(commands)), chip)[1]
+
+
+EVERY = ("sync", "prefetch-greedy", "resident-knapsack")
+PLANNED = (
+    ("recurrent", 4, 4096, EVERY),
+    ("copied", 4, 4096, EVERY),
+    ("ring", 4, 4096, EVERY),
+    ("ring", 11, 192, EVERY),
+    ("long rings", 3, 1024, EVERY),
+    ("heads", 4, 4096, EVERY),
+    ("heads", 11, 160, EVERY),
+    *((form, 4, 256, ("prefetch-greedy",)) for form in UPDATES),
+)
+
+
 @pytest.mark.parametrize(
-    ("name", "inferences", "memory"),
-    [
-        ("recurrent", 4, 4096),
-        ("copied", 4, 4096),
-        ("ring", 4, 4096),
-        ("ring", 11, 192),
-        ("long rings", 3, 1024),
-        ("heads", 4, 4096),
-        ("heads", 11, 160),
-    ],
+    ("name", "inferences", "memory", "streamer"),
+    [(*row, streamer) for *row, streamers in PLANNED for streamer in streamers],
 )
 def test_plans_with_states_are_correct_and_compute_the_same(
     name: str, inferences: int, memory: int, streamer: str

@@ -1,102 +1,104 @@
-"""``exact`` beside all other streamers, each with the same limit in CPU seconds.
+"""What is called exact beside the default, each with the same limit: never worse.
 
-    python -m bench.rivals [--networks resnet8,...] [--chips luna-arcs,...] [--parts 0,2] [--limits 0.3,3,60]
+    python -m bench.rivals [--networks resnet8,...] [--chips luna-arcs,...] [--parts 0,2] [--limits 1,5,20]
 
-Networks, chips and memory are as in ``bench.gaps``. Each row has the cycles of ``exact``, the fastest
-other streamer with its cycles, and how far ``exact`` is above that; below 0 it is ahead. At the end, for each
-limit, the rows where it is behind.
+Networks, chips and memory are as in ``bench.gaps``. Each row has the cycles of the default streamer and of
+``exact``, and the peak of the default packer and of ``exact`` on the default's schedule. The default is asked
+before and after ``exact``, and the better answer counts. At the end, for each limit, the rows where ``exact``
+is behind.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from statistics import median
-from time import process_time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from bench.gaps import sizes
+from chipmodel.answers.result import Result
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rival_streamers import RIVALS
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from solvers.core.deadline import deadline_in
 from workloads.load import load
 
+NOWHERE = float("inf")
+SCHEDULED_BY = "prefetch-greedy"
+"""The streamer whose buffers both packers pack."""
 
-@dataclass(frozen=True, slots=True)
-class RivalRow:
-    """The cycles of ``exact`` and of the fastest ``rival``, both within ``limit`` seconds."""
 
-    limit: float
+class Pair(NamedTuple):
+    """Cycles or bytes of the default and of ``exact``; infinite where a plan does not fit."""
+
+    default: float
     exact: float
-    cycles: float
-    rival: str
 
     @property
-    def behind(self) -> float:
-        """How far ``exact`` is above its fastest rival, as a share."""
-        return self.exact / self.cycles - 1
+    def behind(self) -> bool:
+        return self.exact > self.default
 
 
-def cycles(program: Program, chip: Chip, streamer: str, limit: float) -> float:
-    """Return the cycles of a plan, infinite where there is none that fits."""
-    deadline = deadline_in(limit, process_time)
-    request = PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline)
+def answered(
+    program: Program, chip: Chip, limit: float, streamer: str, packer: str, value: Callable[[Result], int]
+) -> float:
+    """Return a value of the plan made within ``limit`` seconds; infinite where none fits."""
+    asked = PlanRequest(program, chip, packer, streamer, cascade=CASCADE_AUTO, smallest_peak=True)
     try:
-        result = run(request)
+        result = run(asked.until(deadline_in(limit)))
     except DoesNotFit:
-        return float("inf")
-    return result.trace.cycles if result.fits else float("inf")
+        return NOWHERE
+    return value(result) if result.fits else NOWHERE
 
 
-def row(program: Program, chip: Chip, limit: float) -> RivalRow | None:
-    """Plan one case with all streamers; None where none of them has a plan that fits."""
-    found = {name: cycles(program, chip, name, limit) for name in RIVALS}
-    best = min(found, key=found.__getitem__)
-    exact = cycles(program, chip, "exact", limit)
-    return None if found[best] == float("inf") else RivalRow(limit, exact, found[best], best)
+def pairs(program: Program, chip: Chip, limit: float) -> tuple[Pair, Pair]:
+    """Return cycles by streamer, peaks by packer."""
+
+    def pair(ask: Callable[[str], float], default: str) -> Pair:
+        before, exact = ask(default), ask("exact")
+        return Pair(min(before, ask(default)), exact)
+
+    def cycles(streamer: str) -> float:
+        return answered(program, chip, limit, streamer, DEFAULT_PACKER, lambda run: run.trace.cycles)
+
+    def peak(packer: str) -> float:
+        return answered(program, chip, limit, SCHEDULED_BY, packer, lambda run: run.solved.peak)
+
+    return pair(cycles, DEFAULT_STREAMER), pair(peak, DEFAULT_PACKER)
 
 
-def summary(rows: Sequence[RivalRow]) -> Iterator[str]:
+def summary(rows: Sequence[tuple[float, Pair, Pair]]) -> Iterator[str]:
     """Where ``exact`` stands with each limit."""
-    for limit in sorted({each.limit for each in rows}):
-        shares = [each.behind for each in rows if each.limit == limit]
-        yield (
-            f"{limit:g} s: {len(shares)} rows, behind on {sum(share > 0 for share in shares)}, "
-            f"median {median(shares):.2%}, worst {max(shares):.2%}, best {min(shares):.1%}"
-        )
+    for limit in sorted({row[0] for row in rows}):
+        for index, what in ((1, "cycles"), (2, "peak")):
+            found = [pair for row in rows if row[0] == limit and isinstance(pair := row[index], Pair)]
+            ahead = sum(pair.exact < pair.default for pair in found)
+            behind = sum(pair.behind for pair in found)
+            yield f"{limit:g} s, {what}: {len(found)} rows, exact ahead on {ahead}, behind on {behind}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--networks", default="resnet8,ds_cnn,mobilenetv1_025,autoencoder,micronet_kws")
-    parser.add_argument("--chips", default="stm32n6,alif-e7,luna-arcs")
+    parser.add_argument("--networks", default="resnet8,ds_cnn,mobilenetv1_025,micronet_kws,mobilenetv2")
+    parser.add_argument("--chips", default="stm32n6,alif-e7,luna-arcs,luna-csk6")
     parser.add_argument("--parts", default="0,2")
-    parser.add_argument("--limits", default="0.3,3,60")
+    parser.add_argument("--limits", default="1,5,20")
     args = parser.parse_args()
-    rows: list[RivalRow] = []
-    print("| network | chip | part | limit, s | exact | the fastest other | cycles | behind |")
-    print("| --- | --- | ---: | ---: | ---: | --- | ---: | ---: |")
+    rows: list[tuple[float, Pair, Pair]] = []
+    print("| network | chip | part | limit, s | auto, cycles | exact | auto, peak | exact |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for network in args.networks.split(","):
         program = reuse(load(f"zoo:{network}"), "all")
         for name in args.chips.split(","):
             for part, chip in sizes(program, load_chip(name), [int(each) for each in args.parts.split(",")]):
                 for limit in map(float, args.limits.split(",")):
-                    found = row(program, chip, limit)
-                    if found is None:
-                        continue
-                    rows.append(found)
-                    print(
-                        f"| {network} | {name} | {part} | {limit:g} | {found.exact:,} | {found.rival} "
-                        f"| {found.cycles:,} | {found.behind:.2%} |",
-                        flush=True,
-                    )
+                    rows.append((limit, *pairs(program, chip, limit)))
+                    values = " | ".join(f"{value:,}" for pair in rows[-1][1:] for value in pair)
+                    print(f"| {network} | {name} | {part} | {limit:g} | {values} |", flush=True)
     print("\n".join(summary(rows)))
 
 

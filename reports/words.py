@@ -204,16 +204,27 @@ def planned_by(result: Result) -> AskedPlanners:
     made = AskedPlanners(result.schedule.streamer, result.solved.planner)
     asked = result.asked or made
 
-    def words(asked: str, made: str) -> str:
-        return made if asked == made else f"{made} (chosen by {asked})"
+    def words(asked: str, made: str, beside: str = "") -> str:
+        remarks = [f"chosen by {asked}"] * (asked != made) + [beside] * bool(beside)
+        return f"{made} ({'; '.join(remarks)})" if remarks else made
 
-    return AskedPlanners(*map(words, asked, made))
+    default = result.default_cycles
+    beside = "" if default is None else _beside_default(result.trace.cycles, default)
+    return AskedPlanners(words(asked.streamer, made.streamer, beside), words(asked.packer, made.packer))
+
+
+def _beside_default(cycles: int, default: int) -> str:
+    """What a streamer that searches won over the plan that it began with."""
+    if cycles >= default:
+        return "it found nothing faster than the default streamer"
+    return f"{percent(ratio(default - cycles, default))} faster than the default streamer"
 
 
 def made_by(result: Result) -> str:
     """Streamer and packer of the plan: ``streamer ping-pong, packer large-first, chosen by auto``."""
     made, asked = AskedPlanners(result.schedule.streamer, result.solved.planner), result.asked
-    if asked and asked.streamer == asked.packer != made.streamer and asked.packer != made.packer:
+    same = asked and asked.streamer == asked.packer != made.streamer and asked.packer != made.packer
+    if asked and same and result.default_cycles is None:
         return f"streamer {made.streamer}, packer {made.packer}, chosen by {asked.streamer}"
     return "streamer {}, packer {}".format(*planned_by(result))
 

@@ -143,6 +143,8 @@ class Result:
     split: SplitProgram | None = None
     """Which ops ``program`` has split over cores, and the network with whole ops, for which ``bound`` holds;
     None where each op runs on one core."""
+    default_cycles: int | None = None
+    """What the plan of the default streamer takes, with which a streamer that searches began; else None."""
     one_core_cycles: int | None = None
     """Cycles of the same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None

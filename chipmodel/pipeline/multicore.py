@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from chipmodel.answers.result import AskedPlanners, CorePlan, Result, SplitProgram
+from chipmodel.answers.result import CorePlan, Result, SplitProgram
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
@@ -31,11 +31,10 @@ from chipmodel.pipeline.plan import plan_as_cut, plan_once_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rival_streamers import made_by_all
+from chipmodel.pipeline.rival_streamers import begun_with_default, made_by_all
 from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
 from dma.stream import streamer_named
-from solvers.branches.mergers import packer_of_merge
 
 PARTITION_SHARE = 0.4
 """The share of the time until a deadline that the plans of one partition may take; the rest is for the other
@@ -55,11 +54,21 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound
     assignment that cannot be.
     """
     capacity = request.chip.shared_memory.bytes
-    return with_finer_cuts(
-        _with_chosen_weights(request, choices),
-        lambda asked: _run_cores(asked, choices, bound),
-        lambda run: run.solved.peak <= capacity,
+
+    def make(request: PlanRequest) -> Result:
+        return with_finer_cuts(
+            _with_chosen_weights(request, choices),
+            lambda asked: _run_cores(asked, choices, bound),
+            lambda run: run.solved.peak <= capacity,
+        )
+
+    best, default = begun_with_default(
+        request,
+        make,
+        lambda run: (not run.fits, run.trace.cycles),
+        lambda run: run.split.whole if run.split else run.program,
     )
+    return replace(best, default_cycles=default.trace.cycles, asked=request.asked) if default else best
 
 
 def _with_chosen_weights(request: PlanRequest, choices: Mapping[str, str]) -> PlanRequest:
@@ -92,7 +101,7 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBoun
         cores=plans,
         one_core_cycles=one_core_cycles,
         merge=request.merge,
-        asked=AskedPlanners(request.streamer, packer_of_merge(request.merge, request.packer)),
+        asked=request.asked,
         split=None if tried.partition.split is None else SplitProgram(tried.partition.split, request.program),
     )
 

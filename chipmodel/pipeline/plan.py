@@ -24,7 +24,7 @@ from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rival_streamers import plan_beside_rivals
+from chipmodel.pipeline.rival_streamers import begun_with_default, plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.twice_choice import plan_once_or_twice
 from chipmodel.pipeline.weight_choice import judged_plan, with_chosen_weights
@@ -58,10 +58,25 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     """
     if request.streamer == VENDOR_STREAMER:
         request = replace(request, program=as_tool_keeps(request.program, request.chip))
-    placed = choose_weights(request, path)
-    planned = plan_as_placed(placed, path) if path is None else plan_once_placed(placed, path)
+    if path is None:
+        planned = plan_as_placed(choose_weights(request, path), path)
+    else:
+        planned = _plan_along(request, path)
     refuse_wrong_plan(planned, request)
     return planned
+
+
+def _plan_along(request: PlanRequest, path: Mapping[str, str]) -> Planned:
+    """``plan`` along a path; a streamer that searches begins with the plan of the default one."""
+    best, default = begun_with_default(
+        request,
+        lambda asked: plan_once_placed(choose_weights(asked, path), path),
+        lambda planned: judged_plan(request, planned, path).rank,
+        lambda planned: planned.program,
+    )
+    if default is None:
+        return best
+    return replace(best, default_cycles=judged_plan(request, default, path).trace.cycles)
 
 
 def choose_weights(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) -> PlanRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chipmodel.answers.result import Attempt
+from chipmodel.answers.result import AskedPlanners, Attempt
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit, plan_fit
@@ -17,7 +17,7 @@ from chipmodel.passes.lower import lower
 from chipmodel.pipeline.choices import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import Streamer
-from solvers.branches.mergers import DEFAULT_MERGE
+from solvers.branches.mergers import DEFAULT_MERGE, packer_of_merge
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
 
@@ -65,6 +65,11 @@ class PlanRequest:
         """Whether the plan may have cascades."""
         return self.cascade != CASCADE_OFF
 
+    @property
+    def asked(self) -> AskedPlanners:
+        """The planners by name; a merger may bring its own packer."""
+        return AskedPlanners(self.streamer, packer_of_merge(self.merge, self.packer))
+
     def with_chip(self, chip: Chip) -> PlanRequest:
         """The same for another chip."""
         return replace(self, chip=chip)
@@ -94,6 +99,8 @@ class Planned:
     """The plan's simulation, where plans were compared by that."""
     streamer: Streamer | None = None
     """The one of a portfolio that made the schedule."""
+    default_cycles: int | None = None
+    """What the plan of the default streamer takes, with which a streamer that searches began."""
 
     def fit(self, chip: Chip) -> Fit:
         """What the plan needs of the memories of ``chip``."""

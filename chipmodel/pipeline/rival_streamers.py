@@ -1,9 +1,9 @@
 """The plan of a streamer that searches, beside those of all quick streamers: the fastest one simulated.
 
 A search compares forecasts, which know no contention for banks or Psram, and a deadline may end it before it
-has found anything good. So the plan of ``auto`` is made first and those of streamers with a single schedule
-next, whatever the deadline, then those of the other quick streamers while time is left. The search has the
-rest.
+has found anything good. So the whole plan of ``auto`` is made first, with the time that it has alone, and the
+search begins with what that plan decided: which ops run twice, read their weights in place or are cut finer.
+The other quick streamers follow while time is left. The search has the rest.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import TypeVar
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import too_many_weights
+from chipmodel.model.program import Program
 from chipmodel.pipeline.cascade_screening import KnownSets
 from chipmodel.pipeline.cascade_search import CascadeSearch
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_STREAMER, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rows_choice import plan_with_stripes
+from chipmodel.pipeline.twice_choice import asked_of
 from dma.stream import streamer_named
 
 T = TypeVar("T")
 
-QUICKEST = ("auto", "weight-pipeline", "ping-pong", "sync")
-"""Streamers whose plans are made even after the deadline: ``auto`` with all the time that it has alone,
-and those with a single schedule, which take a tenth of a second once the sets of cascades are known
-(measured)."""
 RIVALS = (
-    *QUICKEST,
+    "weight-pipeline",
+    "ping-pong",
+    "sync",
     "prefetch-k",
     "prefetch-greedy",
     "resident-knapsack",
@@ -39,22 +39,41 @@ RIVALS = (
 """Quick streamers, those first that are most often the fastest for their time."""
 ESTIMATES = ("weight-pipeline", "sync")
 """Streamers that estimate a program whose weights alone are too many for the chip: no search can help it."""
-LEAST_SECONDS = 1.0
-"""Seconds that ``auto`` has in any case: networks of up to twenty ops take 0.6 to 1.3 s (measured)."""
+
+
+def begun_with_default(
+    request: PlanRequest,
+    make: Callable[[PlanRequest], T],
+    rank: Callable[[T], tuple[bool, int]],
+    program: Callable[[T], Program],
+) -> tuple[T, T | None]:
+    """Return the better of what ``make`` gives for ``request`` and for it with the default streamer, and the
+    latter; None for that if the streamer does not search, or the default has no plan. The search has
+    the ``program`` of the default's plan; it is left out where the deadline comes before it. ``rank`` has
+    first whether a plan does not fit. Raises DoesNotFit where neither has a plan."""
+    if not streamer_named(request.streamer).searches_offsets:
+        return make(request), None
+    try:
+        default = make(replace(request, streamer=DEFAULT_STREAMER, stop=None))
+    except DoesNotFit:
+        return make(request), None
+    if not rank(default)[0] and request.deadline.ends(f"the search of streamer {request.streamer}"):
+        return default, default
+    try:
+        own = make(asked_of(request, program(default)))
+    except DoesNotFit:
+        return default, default
+    return min(own, default, key=rank), default
 
 
 def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
-    """Return what ``make`` gives for ``request`` with each quick streamer, and at last for itself. After the
-    deadline only ``QUICKEST`` are made once one ``fits``. A streamer that does not search has no rivals.
-    Raises DoesNotFit where there is no plan at all: what has no room with ``sync``, which keeps the least for
-    weights, has none with others."""
+    """Return what ``make`` gives for ``request`` with each quick streamer but the default, and at last for
+    itself. After the deadline nothing is made once one ``fits``. A streamer that does not search has no
+    rivals. Raises DoesNotFit where there is no plan at all."""
     found: list[T] = []
     refusal: DoesNotFit | None = None
     for asked in _asked(request):
-        quickest = asked.streamer in QUICKEST
-        if refusal and not found and not quickest:
-            break
-        if not quickest and any(map(fits, found)) and request.deadline.ends("further streamers"):
+        if any(map(fits, found)) and request.deadline.ends("further streamers"):
             break
         try:
             found.append(make(asked))
@@ -66,13 +85,9 @@ def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Ca
 
 
 def _asked(request: PlanRequest) -> Iterator[PlanRequest]:
-    """The requests that are planned, in their order, each one made when it comes."""
-    deadline = request.deadline
-    short = deadline.left is not None and deadline.left < LEAST_SECONDS
-    longer = replace(deadline, until=None).within(LEAST_SECONDS) if short else deadline
-    for name in RIVALS if streamer_named(request.streamer).searches_offsets else ():
-        rival = replace(request, streamer=name, stop=None)
-        yield rival.until(longer) if name == DEFAULT_STREAMER else rival
+    """The requests that are planned, in their order."""
+    if streamer_named(request.streamer).searches_offsets:
+        yield from (replace(request, streamer=name, stop=None) for name in RIVALS)
     yield request
 
 

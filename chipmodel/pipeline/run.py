@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from chipmodel.answers.result import AskedPlanners, Result
+from chipmodel.answers.result import Result
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.machine.simulate import simulate
@@ -17,7 +17,7 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
-from solvers.branches.mergers import merger_named, packer_of_merge
+from solvers.branches.mergers import merger_named
 
 PLAN_SHARE = 0.8
 """The share of the time to a deadline that the plan may take; the rest is for simulating it, and ``sync``."""
@@ -69,8 +69,9 @@ def run_planned(
         sync_cycles=sync_cycles,
         bound=bound,
         attempts=planned.attempts,
+        default_cycles=planned.default_cycles,
         merge=request.merge,
-        asked=AskedPlanners(request.streamer, packer_of_merge(request.merge, request.packer)),
+        asked=request.asked,
     )
 
 

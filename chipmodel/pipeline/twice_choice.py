@@ -1,7 +1,7 @@
 """Ops that run twice (``chipmodel.rewrites.made_twice``), where tensors before a squeeze and excitation move.
 
 The plan with them is made beside the plan without, and kept if it is the only one or the faster one,
-simulated. For a streamer that searches, plans of ``auto`` decide.
+simulated. A streamer that searches begins with the ops of the default's plan.
 
 Source: chipmodel.
 """
@@ -14,10 +14,10 @@ from dataclasses import replace
 from chipmodel.cascades.recomputed import computed
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.program import Program
-from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_STREAMER, VENDOR_STREAMER
+from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.weight_choice import CHOICE_SHARE, Judged
-from chipmodel.rewrites.made_twice import made_twice, named_twice, squeezed_blocks, worth_twice
+from chipmodel.pipeline.weight_choice import Judged
+from chipmodel.rewrites.made_twice import made_twice, squeezed_blocks, worth_twice
 from dma.stream import streamer_named
 
 Make = Callable[[PlanRequest], Planned]
@@ -35,22 +35,9 @@ def asked_of(request: PlanRequest, program: Program) -> PlanRequest:
 def plan_once_or_twice(request: PlanRequest, make: Make, judge: Judge) -> Planned:
     """Return the better one of the plans that ``make`` gives for ``request`` and for the same with ops that
     run twice, if the request leaves cascades to the planner. Raises DoesNotFit where neither has a plan."""
-    tool = request.streamer == VENDOR_STREAMER
-    if request.cascade != CASCADE_AUTO or tool or not worth_twice(request.program, 0, request.recompute):
+    given = request.streamer == VENDOR_STREAMER or streamer_named(request.streamer).searches_offsets
+    if request.cascade != CASCADE_AUTO or given or not worth_twice(request.program, 0, request.recompute):
         return make(request)
-    if not streamer_named(request.streamer).searches_offsets:
-        return _better(request, make, judge)
-    until = request.deadline.share(CHOICE_SHARE)
-    quick = replace(request, streamer=DEFAULT_STREAMER, stop=None, limits=None, deadline=until)
-    try:
-        found = _better(quick, make, judge).program
-    except DoesNotFit:
-        found = request.program
-    names = named_twice(op.name for op in found.ops())
-    return make(asked_of(request, made_twice(request.program, names)))
-
-
-def _better(request: PlanRequest, make: Make, judge: Judge) -> Planned:
     plain, refusal = _attempt(request, make)
     names = _moving(request, plain)
     if names and not (plain and request.deadline.ends("plans with ops that run twice")):

@@ -3,7 +3,7 @@
 The plan that loads all weights comes first. Then groups of ops read theirs in place: all; those that compute
 for longer than they read; those that wait longest for their loads; those whose weights pass in several
 slices. In the fastest of these plans, the ops that still wait longest are moved too, as long as that helps.
-For a streamer that searches, groups are compared by plans of ``auto``, and it plans the chosen one.
+A streamer that searches begins with the choice of the default's plan.
 
 Source: chipmodel.
 """
@@ -23,7 +23,6 @@ from chipmodel.model.program import Op
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.trace import Trace
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.choices import DEFAULT_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.weights_in_place import in_place_ops, with_weights_in_place
 from dma.stream import streamer_named
@@ -52,15 +51,15 @@ def with_chosen_weights(
 ) -> PlanRequest:
     """Return ``request`` with the ops in place with which the plan that ``make`` gives is judged best.
 
-    Where the chip leaves no choice, or some ops of the program are in place already, nothing is tried.
+    Where the chip leaves no choice, some ops of the program are in place already, or the streamer searches,
+    nothing is tried.
     Raises DoesNotFit where no choice has a plan.
     """
     program, chip = request.program, request.chip
-    if chip.in_place.wish != "allowed" or in_place_ops(program):
+    given = in_place_ops(program) or streamer_named(request.streamer).searches_offsets
+    if chip.in_place.wish != "allowed" or given:
         return replace(request, program=with_weights_in_place(program, chip))
     tried = replace(request, deadline=request.deadline.share(CHOICE_SHARE), smallest_peak=False)
-    if streamer_named(request.streamer).searches_offsets:
-        tried = replace(tried, streamer=DEFAULT_STREAMER, stop=None, limits=None)
     choice = _Choice(tried, lambda asked: judge(asked, make(asked)))
     chosen = choice.best()
     return replace(request, program=with_weights_in_place(program, chip, chosen))

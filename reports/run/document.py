@@ -40,6 +40,7 @@ def document(result: Result) -> dict[str, object]:
         "merge": result.merge,
         "streamer": result.schedule.streamer,
         "asked": result.asked._asdict() if result.asked else None,
+        "default_streamer_cycles": result.default_cycles,
         "accuracy": accuracy(result),
         **record_document(result),
         "fits": result.fits,

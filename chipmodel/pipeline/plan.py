@@ -22,6 +22,7 @@ from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
+from chipmodel.pipeline.in_place_choice import plan_with_chosen_places, with_marks_of
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import begun_with_default, plan_beside_rivals
@@ -61,16 +62,20 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     if path is None:
         planned = plan_as_placed(choose_weights(request, path), path)
     else:
-        planned = _plan_along(request, path)
+        planned = with_marks_of(request.program, _plan_along(request, path))
     refuse_wrong_plan(planned, request)
     return planned
 
 
 def _plan_along(request: PlanRequest, path: Mapping[str, str]) -> Planned:
     """``plan`` along a path; a streamer that searches begins with the plan of the default one."""
+
+    def make(asked: PlanRequest) -> Planned:
+        return plan_once_placed(choose_weights(asked, path), path)
+
     best, default = begun_with_default(
         request,
-        lambda asked: plan_once_placed(choose_weights(asked, path), path),
+        lambda asked: plan_with_chosen_places(asked, make, lambda *made: judged_plan(*made, path)),
         lambda planned: judged_plan(request, planned, path).rank,
         lambda planned: planned.program,
     )

@@ -32,17 +32,25 @@ def asked_of(request: PlanRequest, program: Program) -> PlanRequest:
     return replace(request, program=program, recompute=most)
 
 
+def begins_with_choices(request: PlanRequest) -> bool:
+    """Whether the streamer begins with what others chose: a board's own tool, or the default's plan."""
+    return request.streamer == VENDOR_STREAMER or streamer_named(request.streamer).searches_offsets
+
+
 def plan_once_or_twice(request: PlanRequest, make: Make, judge: Judge) -> Planned:
     """Return the better one of the plans that ``make`` gives for ``request`` and for the same with ops that
     run twice, if the request leaves cascades to the planner. Raises DoesNotFit where neither has a plan."""
-    given = request.streamer == VENDOR_STREAMER or streamer_named(request.streamer).searches_offsets
-    if request.cascade != CASCADE_AUTO or given or not worth_twice(request.program, 0, request.recompute):
+    if (
+        request.cascade != CASCADE_AUTO
+        or begins_with_choices(request)
+        or not worth_twice(request.program, 0, request.recompute)
+    ):
         return make(request)
-    plain, refusal = _attempt(request, make)
+    plain, refusal = planned_or_refused(request, make)
     names = _moving(request, plain)
     if names and not (plain and request.deadline.ends("plans with ops that run twice")):
         asked = asked_of(request, made_twice(request.program, names))
-        other, _ = _attempt(asked, make)
+        other, _ = planned_or_refused(asked, make)
         if other and (plain is None or judge(asked, other).rank < judge(request, plain).rank):
             return other
     if plain is None:
@@ -50,7 +58,8 @@ def plan_once_or_twice(request: PlanRequest, make: Make, judge: Judge) -> Planne
     return plain
 
 
-def _attempt(request: PlanRequest, make: Make) -> tuple[Planned | None, DoesNotFit | None]:
+def planned_or_refused(request: PlanRequest, make: Make) -> tuple[Planned | None, DoesNotFit | None]:
+    """Return the plan that ``make`` gives, or its DoesNotFit."""
     try:
         return make(request), None
     except DoesNotFit as refusal:

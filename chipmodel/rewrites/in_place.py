@@ -200,7 +200,9 @@ class _ReuseMarks:
         overwrites: tuple[str, ...] = (op.overwrites,) if op.overwrites else ()
         absorbs = op.absorbs
         if self.choice in ("all", "elementwise") and not overwrites:
-            overwrites = tuple(n for n in op.inputs if self._may_take(op, n))
+            # An input of the program last: what has its memory can be in no concat's output.
+            able = (n for n in op.inputs if self._may_take(op, n))
+            overwrites = tuple(sorted(able, key=self.program.inputs.__contains__))
         if self.choice in ("all", "concat"):
             absorbs = tuple(n for n in places_in_concat(self.program, op) if self._may_die(op, n, False))
         return Dying(overwrites, absorbs)

@@ -53,7 +53,7 @@ def main() -> None:
             _write(folder / f"passing-{count}.csv", count, lambda i, chance: i + 1 + chance.randrange(50))
         _write(folder / "overlapping-20000.csv", 20_000, lambda i, chance: 10**6)
         _chain(folder / "chain-50000.yaml", 50_000)
-        _scatter(folder / "scattered-200000.csv", 200_000)
+        scattered(folder / "scattered-200000.csv", 200_000)
         for command, limit in LIMITED:
             print(_row(f"{command} --time-limit {limit}", limit, folder), flush=True)
         for command in REFUSED:
@@ -73,7 +73,7 @@ def _chain(path: Path, count: int) -> None:
     path.write_text(f"name: chain\ninputs: {{x: [1, 8]}}\nops:\n{ops}")
 
 
-def _scatter(path: Path, count: int) -> None:
+def scattered(path: Path, count: int) -> None:
     """Buffers of five sizes, alive from anywhere on, in no order."""
     chance = random.Random(2)
     starts = [chance.randrange(count // 2) for _ in range(count)]

@@ -17,6 +17,7 @@ def change(name: str, *options: str) -> float:
     return float(row(name, *options)["change"])
 
 
+@pytest.mark.slow
 def test_shapes_with_large_weights_gain_most_and_compute_bound_ones_almost_nothing() -> None:
     assert -0.30 < change("FaceAlign") < -0.20
     assert -0.25 < change("wake word, asleep") < -0.10
@@ -34,6 +35,7 @@ def test_the_branches_of_fusiondetect_gain_as_faces_and_bodies_do() -> None:
     assert face < body
 
 
+@pytest.mark.slow
 def test_a_tiny_graph_loses_where_two_buffers_start_more_transfers() -> None:
     assert 0 < change("tiny") < 0.10
     assert change("tiny", "--whole-memory") <= 0
@@ -53,6 +55,7 @@ def test_the_published_changes_are_those_that_the_paper_prints() -> None:
         assert -100 * row(name)["published_change"] == pytest.approx(percent, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_and_a_line_for_each_shape() -> None:
     lines, names = printed(MODULE).splitlines(), [each["name"] for each in rows(MODULE)]
     assert len(lines) == 2 + len(names) + 1 + len(names)

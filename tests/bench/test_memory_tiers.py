@@ -43,6 +43,7 @@ def plainly(seed: int) -> TierProblem:
     return replace(asked, blocks=blocks, steps=tuple(replace(step, times=1) for step in asked.steps))
 
 
+@pytest.mark.slow
 def test_the_replay_of_random_states_takes_their_cycles() -> None:
     tiers: list[int] = []
     for seed in range(200):

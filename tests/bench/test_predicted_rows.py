@@ -109,6 +109,7 @@ def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why()
     )
 
 
+@pytest.mark.slow
 def test_a_class_without_measurements_has_the_chips_networks_in_twice_the_interval() -> None:
     """On GAP9 only small networks were measured."""
     inside, leaves = predicted("chip,network,shape\ngap9,ds_cnn,\ngap9,mobilenetv2,224\n")

@@ -61,6 +61,7 @@ def test_it_prints_a_row_for_each_instance_and_packer() -> None:
     assert rows[-1][:6] == ["guillotine 6/1", "6", "1,048,576", "naive", "unknown", "0/1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "status", "fits", "peak"),
     [
@@ -80,6 +81,7 @@ def test_an_answer_is_checked(tmp_path: Path, answer: str, status: str, fits: st
     assert (row[4], row[5], row[8]) == (status, fits, peak)
 
 
+@pytest.mark.slow
 def test_random_instances_are_the_same_every_time() -> None:
     asked = ("bench.packing", "random", "--sizes", "6", "--repeat", "1", "--packers", "large-first")
     first, second = (cells(printed(*asked, "--limit", limit), "random") for limit in ("9", "10"))

@@ -29,6 +29,7 @@ PARTS = 4
 """Parts of a table that are tested one by one, as planning some networks takes ten seconds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_preset_keeps_every_row_of_its_table_as_it_predicts_it(board: str, part: int) -> None:

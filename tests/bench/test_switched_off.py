@@ -17,6 +17,7 @@ def test_every_step_is_a_function_that_is_there(step: str) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_step_that_is_off_makes_a_plan_slower() -> None:
     step = "larger slices of the last op"
     case = ("--networks", "autoencoder", "--chips", "stm32n6", "--parts", "1", "--steps", step)

@@ -60,6 +60,7 @@ def test_narrow_elements_are_more_in_a_byte() -> None:
     assert least_parts(dense(64, 64, 64, "int4"), 100) < least_parts(dense(64, 64, 64), 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1024, 2048])
 def test_plans_have_as_many_parts_at_least(size: int) -> None:
     chip = with_memory(LUNA_LIKE, size)

@@ -306,6 +306,7 @@ def _late(transfers: list[Transfer], outcomes: list[Outcome]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILDS)
 def test_the_rtl_is_the_model_to_the_clock(name: str, tmp_path: Path) -> None:
     assert differences(BUILDS[name], RTL, tmp_path, TRANSFERS) == []
@@ -401,6 +402,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_broken_rtl_is_noticed(mutant: str, tmp_path: Path) -> None:
     name, file, right, wrong = MUTANTS[mutant]

@@ -83,6 +83,7 @@ def schedules(shape: Callable[[int], TreeShape], seeds: range) -> list[tuple[Chi
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 60))
 def test_invariants_of_schedules(first: int) -> None:
     """Never more bytes are alive than the budget; names are unique, buffers large enough, every operand's
@@ -356,6 +357,7 @@ def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> No
         StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False), portfolio, no_time).next()
 
 
+@pytest.mark.slow
 def test_unusual_programs_are_planned_correctly() -> None:
     seen: Counter[str] = Counter()
     for seed in range(45):

@@ -17,6 +17,7 @@ OFFERED = {name: getattr(cm, name) for name in cm.__all__}
 FUNCTIONS = {name: each for name, each in OFFERED.items() if inspect.isfunction(each)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_examples_are_right(name: str) -> None:
     runner = doctest.DocTestRunner()

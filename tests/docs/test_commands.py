@@ -64,7 +64,11 @@ def test_templates_are_shown_as_they_are(page: Path) -> None:
 
 
 @pytest.mark.usefixtures("prepared")
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=() if page == README else pytest.mark.slow) for page in PAGES],
+    ids=map(name_of, PAGES),
+)
 def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> None:
     """In one folder for the page, so that a command finds what an earlier one wrote."""
     with folder_of_commands(tmp_path):

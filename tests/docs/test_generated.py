@@ -8,7 +8,17 @@ from docs.generate import Part, made, parts, present
 from docs.tools.units import FIELDS_OF_UNITS, UNITS, rows
 
 
-@pytest.mark.parametrize("part", list(parts()), ids=lambda part: part.name)
+QUICK = "docs/reference"
+"""Where no command takes long."""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(part, marks=() if QUICK in part.page.as_posix() else pytest.mark.slow, id=part.name)
+        for part in parts()
+    ],
+)
 def test_generated_parts_are_up_to_date(part: Part) -> None:
     assert made(part) == present(part), "bring it up to date with: python -m docs.generate"
 

@@ -51,6 +51,7 @@ def test_hidden_cycles_by_hand() -> None:
     assert replace(small(), trace=Trace((), 0, {})).hidden_cycles == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None:
     hidden = 0
@@ -70,6 +71,7 @@ def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None
     assert (hidden > 0) == (streamer == "ping-pong")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "note"),
     [

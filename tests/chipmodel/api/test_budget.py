@@ -49,6 +49,7 @@ def test_rows_are_computed_again_as_simulate_does(tmp_path: Path) -> None:
         cm.ci(budget(tmp_path, entry.replace("recompute: 1", "recompute: 1\n    cascade: off")))
 
 
+@pytest.mark.slow
 def test_a_value_may_grow_by_its_share_and_no_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_plan_is_checked_as_a_value_as_a_document_and_as_a_file(
     assert cm.check(planned, TINY, chip="luna-arcs").correct
 
 
+@pytest.mark.slow
 def test_a_bound_on_plans_without_cascades_is_named_by_what_it_rests_on() -> None:
     """Outputs in place by rows are in no cascade, but the order of ops is all that it needs."""
     planned = cm.plan("zoo:ds_cnn", chip="alif-e7")

@@ -49,6 +49,7 @@ def test_it_says_what_it_is_wherever_it_is_shown(run: cm.Simulation) -> None:
     assert run.accuracy.startswith("before shared_memory.bytes was changed: ")
 
 
+@pytest.mark.slow
 def test_progress_hears_of_sets_of_cascades() -> None:
     heard: list[str] = []
     cm.plan(

@@ -3,6 +3,7 @@
 How often two of them take turns in the bytes that hold the rows between them, and which op begins and ends.
 """
 
+import pytest
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, groupby
@@ -81,6 +82,7 @@ def check(
     return seen
 
 
+@pytest.mark.slow
 def test_no_cascade_takes_fewer_turns_than_the_bound_says() -> None:
     seen = Counter[str]()
     for seed in range(60):

@@ -1,5 +1,6 @@
 """The bound for plans with cascades: never above the best plan of tiny networks, and high enough."""
 
+import pytest
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -68,6 +69,7 @@ def test_bands_out_of_step_with_a_stride_cost_at_least_their_bound() -> None:
     assert least_cycles(npu, op) > cycles >= least_cycles(npu, op, columns=True)
 
 
+@pytest.mark.slow
 def test_mobilenetv2_in_353_kib_takes_over_1_11_times_the_cycles() -> None:
     """What Vela's 3 % cannot be on a chip whose weights come from HyperRAM: the DMA engine has to wait for
     memory while the first ops compute, and it is what 1,474 KiB take (8,205,709 by ``exact``)."""
@@ -121,6 +123,7 @@ def test_a_concat_copies_its_inputs_in_a_cascade() -> None:
     assert all(5 in tensor.evenly for tensor in problem.tensors if 5 in tensor.absorbed)
 
 
+@pytest.mark.slow
 def test_what_cascades_and_small_parts_cost_raises_the_bound() -> None:
     """By copies of concats, whole tensors that are needed outside, and a set-up for each part. Without all
     that the bounds were 12,466,592, 278,309, 585,904, 326,915 and 294,604."""

@@ -85,6 +85,7 @@ def test_inferences_one_after_another_load_them_as_well() -> None:
     assert apart.cycles > together.cycles
 
 
+@pytest.mark.slow
 def test_no_steady_state_with_cascades_beats_the_bound() -> None:
     planned = 0
     for seed in STEADY_SEEDS:

@@ -50,6 +50,7 @@ def gated() -> Program:
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arm", "iterations", "computed", "loaded", "loads"),
     [
@@ -185,6 +186,7 @@ def test_rows_that_strides_skip_need_not_be_loaded(streamer: str, size: int) -> 
     assert result.lower_bound_cycles <= result.trace.cycles
 
 
+@pytest.mark.slow
 def test_a_chip_with_further_memories_has_the_higher_of_two_bounds() -> None:
     """That of their costs, and that of a SharedMemory with the bytes of all of them."""
     program, plain = load("zoo:resnet8"), LUNA_LIKE.with_memory(12 << 10)

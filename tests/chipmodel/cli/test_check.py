@@ -34,6 +34,7 @@ def test_a_right_plan_computes_the_network_along_every_arm(
     assert (code, out.count("equal: ")) == (0, 1)
 
 
+@pytest.mark.slow
 def test_stripes_that_all_come_from_the_start_of_their_tensor_make_other_bytes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def test_files_and_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert len(json.loads(document.read_text())["packers"]) == 2
 
 
+@pytest.mark.slow
 def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = call(capsys, "compare", TINY, "--set", "shared_memory.bytes=512")
     assert code == 1
@@ -137,6 +138,7 @@ def difference(capsys: pytest.CaptureFixture[str], a: Path, b: Path) -> dict[str
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -57,6 +57,7 @@ def decoder(path: Path, total: str = "past_sequence_length + sequence_length") -
     return path
 
 
+@pytest.mark.slow
 def test_each_length_has_the_cycles_of_its_own_plan(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_each_length_has_the_cycles_of_its_own_plan(
     assert page.read_text(encoding="utf-8").count('class="chart"') == 2
 
 
+@pytest.mark.slow
 def test_more_tokens_in_a_row_take_as_long_each() -> None:
     cycles: list[int] = []
     for inferences in (TOKENS, 8):
@@ -102,6 +104,7 @@ def test_more_tokens_in_a_row_take_as_long_each() -> None:
     assert cycles[0] == cycles[1]
 
 
+@pytest.mark.slow
 def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = decoder(tmp_path / "decoder.onnx")
     code, out, _ = call(capsys, "decode", str(file), "--context", "1..5", *QUICK, "--json", "-")

@@ -27,6 +27,7 @@ def write(
     return files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", ["zoo:resnet8", "zoo:branchynet"])
 def test_pack_finds_the_plans_own_bound_and_no_worse_peak(
     workload: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

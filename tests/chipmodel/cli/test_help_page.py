@@ -121,6 +121,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", LINES)
 def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if ("chipmodel", *words_of(line)) in generated():

@@ -34,6 +34,7 @@ def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureF
     assert "auto" not in (answer["streamer"], answer["packer"])
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for run in ("a", "b"):
         files = [f"--{kind}={tmp_path / run}.{kind}" for kind in ("json", "plan", "trace", "html")]
@@ -42,6 +43,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.Capt
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes(), kind
 
 
+@pytest.mark.slow
 def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +108,7 @@ def test_an_if_with_an_arm_for_other_shapes_runs(
     assert json.loads(out)["fits"]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=20KiB", "--no-spill")
     assert (code, out) == (1, "")
@@ -135,6 +138,7 @@ def test_an_internal_fault_shows_no_traceback(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["zoo", "planners", "chips", "schema"])
 def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, command)
@@ -163,6 +167,7 @@ def test_lists_are_documents_too(command: str, key: str, capsys: pytest.CaptureF
     assert json.loads(out)[key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["--json -", ""], ids=["written by click", "written by rich"])
 def test_a_reader_that_leaves_is_no_error(options: str) -> None:
     command = f"{sys.executable} -m chipmodel simulate {TINY} {options} | true; exit ${{PIPESTATUS[0]}}"
@@ -170,6 +175,7 @@ def test_a_reader_that_leaves_is_no_error(options: str) -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error_and_no_file_gets_what_is_printed(closed: str, tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("workloads: zoo:ds_cnn\nstreamers: sync\n")
@@ -215,6 +221,7 @@ def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) ->
     assert "(luna-arcs" in words
 
 
+@pytest.mark.slow
 def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     """ResNet-18 as a whole process with its imports: under 4,500,000 calls and 54 MB on 2026-11-23."""
     code = (
@@ -232,6 +239,7 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     assert kilobytes < 150_000
 
 
+@pytest.mark.slow
 def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "result.json"
     in_psram = ("--chip", "stm32n6", "--set", "weights.memory=psram")

@@ -11,6 +11,7 @@ from tests.support.command_line import call
 TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB", "--cascade", "off")
 
 
+@pytest.mark.slow
 def test_the_best_order_is_the_quickest_that_was_planned(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_plan_alone_and_an_order_that_was_changed(
         assert what in out
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
     small = (
         "workloads/branches.yaml",
@@ -70,6 +72,7 @@ def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> N
     assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
 
 
+@pytest.mark.slow
 def test_paths_and_cores_run_in_the_order_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     gate = ("workloads/gated_vision.yaml", "--path", "worst", "--order", "best", "--json", "-")

@@ -76,6 +76,7 @@ def test_words_and_choices_are_told_apart() -> None:
 GATED = str(WORKLOADS / "gated_vision.yaml")
 
 
+@pytest.mark.slow
 def test_simulate_merges_as_it_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     peaks: dict[str, int] = {}
     for name in mergers():
@@ -101,6 +102,7 @@ def test_an_unknown_merger_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 TINY = "workloads/tiny_cnn.yaml"
 
 
+@pytest.mark.slow
 def test_eight_inferences_unless_a_number_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     for options, count in ((["--steady-state"], 8), (["--steady-state", "3"], 3), (["--steady-state=2"], 2)):
         code, out, _ = call(capsys, "simulate", TINY, *options, "--json", "-")

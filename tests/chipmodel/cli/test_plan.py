@@ -42,6 +42,7 @@ def test_what_does_not_fit_and_what_has_cores(capsys: pytest.CaptureFixture[str]
     assert "simulate WORKLOAD --plan FILE" in err
 
 
+@pytest.mark.slow
 def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> None:
     """No time: the heuristics alone. A wide gap: the first way that is so near. Never slower than they."""
 
@@ -66,6 +67,7 @@ def test_options_reach_the_library_as_it_takes_them() -> None:
         assert (context.params["gap"], context.params["spill"]) == (None, True)
 
 
+@pytest.mark.slow
 def test_the_smallest_memory_as_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "memory.html"
     arguments = ("memory", "zoo:resnet8", "--chip", "alif-e7", "--points", "2", "--json", "-")
@@ -77,6 +79,7 @@ def test_the_smallest_memory_as_json_and_page(tmp_path: Path, capsys: pytest.Cap
     assert "resnet8" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_plan_exists_in_the_size_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = call(capsys, "memory", "zoo:resnet8", "--chip", "alif-e7", "--points", "0", "--json", "-")
     plan = json.loads(out)["layer_by_layer"]
@@ -87,6 +90,7 @@ def test_a_plan_exists_in_the_size_that_is_said(capsys: pytest.CaptureFixture[st
     assert json.loads(out)["peak_bytes"] <= size
 
 
+@pytest.mark.slow
 def test_rows_are_computed_again_within_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     """Tensors that are read row by row are made again at no cost; with 1.3 times the MACs others, too."""
 
@@ -107,6 +111,7 @@ def test_rows_are_computed_again_within_the_limit(capsys: pytest.CaptureFixture[
     assert more["lower_bound_bytes"] <= sizes[0] < sizes[1]
 
 
+@pytest.mark.slow
 def test_a_plan_that_computes_rows_again_is_found_and_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

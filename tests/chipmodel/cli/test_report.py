@@ -104,6 +104,7 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
     assert not alone.with_suffix(".sqlite").exists()
 
 
+@pytest.mark.slow
 def test_figures_are_written_into_a_folder_that_is_made(study: Path, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "figures"
     assert "exact is at" in run(str(study), "--figures", str(folder)).stdout

@@ -444,6 +444,7 @@ def test_an_input_that_is_an_output_as_well_may_come_in_stripes() -> None:
     assert memory_bound(passed) == memory_bound(program) < 2 * SIDE * SIDE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(CHAINS))
 def test_no_set_of_cascades_needs_less(seed: int) -> None:
     random = Random(seed)
@@ -458,6 +459,7 @@ def test_no_set_of_cascades_needs_less(seed: int) -> None:
         assert bound <= needed(cascaded), choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(CHAINS))
 def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -> None:
     random = Random(f"narrow {seed}")
@@ -472,6 +474,7 @@ def test_no_set_in_narrow_bands_that_computes_rows_again_needs_less(seed: int) -
                 assert bound <= needed(with_cascades(program, again)), again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(CHAINS), 1495])
 def test_no_set_needs_less_within_the_macs_that_it_computes(seed: int) -> None:
     random = Random(f"limited {seed}")

@@ -37,6 +37,7 @@ def test_less_memory_makes_steps_lower_and_then_bands(memory: int, height: int, 
     assert (choice.heights, choice.bands, choice.reloaded) == ((height,) * 5, bands, ())
 
 
+@pytest.mark.slow
 def test_steps_are_large_also_where_what_is_read_comes_in_stripes() -> None:
     """MobileNetV1-0.25 in a quarter: the pair's input of 18,432 B has no room; its rows have, four a step."""
     program, chip = load("zoo:mobilenetv1_025"), load_chip("stm32n6").with_memory(16_584)

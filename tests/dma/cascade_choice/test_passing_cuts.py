@@ -88,6 +88,7 @@ def test_a_single_op_in_psram_takes_as_long_as_its_best_cut() -> None:
     assert passing_cycles(times, chain, 1 << 20, {})[0] == cut.cycles - weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "size", "cycles"),
     [("mobilenetv1_025", "stm32n6", 16_584, 1_733_926), ("micronet_kws", "stm32n6", 44_440, 1_112_515)],
@@ -102,6 +103,7 @@ def test_heights_between_and_streamers_of_the_forecast(
     assert run(asked).trace.cycles <= cycles
 
 
+@pytest.mark.slow
 def test_ds_cnn_in_half_of_the_memory_runs_as_pairs() -> None:
     program, chip = reuse(load("zoo:ds_cnn"), "all"), load_chip("alif-e7").with_memory(8272)
     passing, *_ = kept_cascades(program, chip, 8272).passing

@@ -64,6 +64,7 @@ def test_weights_that_stay_are_proposed_where_they_fit() -> None:
     assert not any(c.reloaded for each in proposed_cascades(program, CHIP, 400 * KIB).rows for c in each)
 
 
+@pytest.mark.slow
 def test_weights_in_a_quick_memory_are_loaded_again() -> None:
     """From HyperRAM it takes as long as to spill tensors; from MRAM next to the NPU far less."""
     quick = [

@@ -64,6 +64,7 @@ def random_op(seed: int) -> tuple[Program, Chip, Op, frozenset[str]] | None:
     return program, tiny_chip(random), op, frozenset(n for n in names if random.random() < 0.3)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.randoms())
 def test_forecasts_hold_for_the_steps(seed: int, random: Random) -> None:

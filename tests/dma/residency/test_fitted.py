@@ -44,6 +44,7 @@ def check_plan(program: Program) -> None:
     assert verdict.faults == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "large",
     [each for each in (*CUT, *REWRITTEN) if each.name != "two wide images"],
@@ -55,6 +56,7 @@ def test_a_large_op_runs_and_its_plan_is_right(large: LargeOp, tmp_path: Path) -
     check_plan(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", CUT, ids=lambda each: each.name)
 def test_parts_of_a_finer_cut_depend_on_what_they_read(large: LargeOp, tmp_path: Path) -> None:
     made = large.make()
@@ -65,6 +67,7 @@ def test_parts_of_a_finer_cut_depend_on_what_they_read(large: LargeOp, tmp_path:
             check_reads(made, after, op, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", WIDE, ids=lambda each: each.name)
 def test_bands_of_columns_compute_what_the_one_op_does(large: LargeOp, tmp_path: Path) -> None:
     before = load(tmp_path, large.make())

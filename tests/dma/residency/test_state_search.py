@@ -126,6 +126,7 @@ def test_a_tensor_that_overwrote_its_input_may_leave_and_return() -> None:
     assert (second.loaded, second.brings) == (True, "b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 @pytest.mark.parametrize("make", [skip_connection, hole_behind_in_place])
 def test_it_runs_and_is_correct_in_any_memory(make: Callable[[], Program], streamer: str) -> None:
@@ -183,6 +184,7 @@ def random_case(seed: int) -> tuple[Program, Chip, str, Random]:
     return program, tiny_chip(random), random.choice(("sync", "ping-pong", "weight-pipeline")), random
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_plan_of_a_random_program_is_correct_and_both_simulators_agree(batch: int) -> None:
     seen: Counter[str] = Counter()
@@ -224,6 +226,7 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
 # -- what the search is worth ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_saves_on_four_of_five_networks_where_savings_are_possible() -> None:
     """Of the networks that do not fit the SharedMemory of a LUNA ARCS or half of it. Where the initial state
     costs no more than a bound on all states, nothing can be saved: those do not count."""

@@ -207,6 +207,7 @@ def test_a_pooling_that_is_not_the_only_reader_or_has_room_reads_what_lies_there
     assert not in_turns(pooled(), chip("vendor.psram_byte_cycles=0"))
 
 
+@pytest.mark.slow
 def test_the_tools_plan_that_pools_as_it_is_made_is_correct() -> None:
     """Its bytes are executed as well."""
     answer = chipmodel.simulate(pooled(), chip(), streamer=VENDOR_STREAMER)

@@ -1,5 +1,6 @@
 """Buffers are named after what they hold; names are unique, and change nothing but names."""
 
+import pytest
 from dataclasses import replace
 from random import Random
 
@@ -54,6 +55,7 @@ def test_a_spilled_tensor_comes_back_as_another_part() -> None:
     assert "first, part 2 of 2, back from Psram" in found
 
 
+@pytest.mark.slow
 def test_names_are_unique_and_say_nothing_of_planners() -> None:
     named = 0
     for seed in range(25):

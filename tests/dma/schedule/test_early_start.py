@@ -138,6 +138,7 @@ def _smaller_first(tiling: Tiling, random: Random) -> Tiling:
     return replace(tiling, first=first, depth=min(tiling.depth, 2)) if first else tiling
 
 
+@pytest.mark.slow
 def test_random_programs_run_with_an_early_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verifier and both simulators agree, whatever the cut."""
     kinds = Counter[str]()

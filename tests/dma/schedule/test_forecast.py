@@ -49,6 +49,7 @@ def test_by_hand() -> None:
     assert forecast(0, [], []) == ChainForecast((), (), (), (), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])
 def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None:
     """On random programs with arms and loops, op by op, along random paths: each run of an op waits as long
@@ -78,6 +79,7 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
     assert waited > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [n.name for n in networks("classic") if n.name not in ("vgg16", "alexnet", "resnet50", "googlenet")],
@@ -128,6 +130,7 @@ def _planned(program: Program, streamer: str) -> Planned | None:
     return planned if planned.solved.peak <= 4096 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "prefetch-greedy"])
 def test_the_forecast_of_a_path_is_what_is_simulated(streamer: str) -> None:
     compared = 0

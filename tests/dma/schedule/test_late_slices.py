@@ -64,6 +64,7 @@ def test_the_last_op_that_waits_for_weights_begins_with_a_slice_of_them(
     assert op not in sliced(before)
 
 
+@pytest.mark.slow
 def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None:
     chip = replace(LUNA_LIKE, dma=Dma(Route(20, 32, Fraction(12)), Route(20, 32, Fraction(4))))
     faster = 0

@@ -64,6 +64,7 @@ def test_a_psram_that_is_large_enough_changes_nothing() -> None:
     assert within_psram(chain(3), schedule, off_chip_bytes(schedule)) is schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0])
 def test_random_programs_lose_nothing(first: int) -> None:
     """With branches and loops, spilled and striped, in a Psram that is always too small."""

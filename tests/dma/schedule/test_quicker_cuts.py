@@ -50,6 +50,7 @@ def cycles(found: Planned | None) -> int:
     return found.trace.cycles
 
 
+@pytest.mark.slow
 def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None:
     faster = 0
     monkeypatch.setattr(race, "late_slices", no_cuts)  # they may gain more beside whole ops
@@ -71,6 +72,7 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
     assert faster > 5
 
 
+@pytest.mark.slow
 def test_stripes_for_want_of_memory_are_cut_by_time() -> None:
     """Those that load the fewest bytes are many, and each loses cycles of the NPU: with them the plan took
     2,083,246 cycles."""
@@ -78,6 +80,7 @@ def test_stripes_for_want_of_memory_are_cut_by_time() -> None:
     assert cycles(planned(program, chip)) < 0.7 * 2_083_246
 
 
+@pytest.mark.slow
 def test_results_that_leave_slice_by_slice_make_room_for_larger_slices() -> None:
     """Beside 640 bytes of results a slice of the last layer has 9 channels, without them 14."""
     program, chip = reuse(load("zoo:autoencoder"), "all"), with_memory(load_chip("stm32n6"), 2064)

@@ -84,6 +84,7 @@ def test_nothing_is_tried_without_a_schedule() -> None:
     assert refined(memory, schedule, 10**6, lambda _: None, lambda: False) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("network", "size"), [("ds_cnn", 16_520), ("ds_cnn", 8_256), ("resnet8", 25_368)])
 def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) -> None:
     program, chip = reuse(build(network), "all"), small("gap9-psram", size)
@@ -104,6 +105,7 @@ def test_alternatives_fit_the_memory_that_the_op_has(network: str, size: int) ->
     assert kinds == {False, True}
 
 
+@pytest.mark.slow
 def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
     """With 520 B for weights slices of 3 of 64 channels (204 B) fit twice; a rule of whole groups of the
     array's two lanes has slices of 2, half as many set-ups again."""
@@ -114,6 +116,7 @@ def test_the_last_slices_that_fit_cost_fewer_set_ups() -> None:
     assert quick.least < slow.least * 0.9
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 20))
 def test_never_slower_and_always_a_plan(seed: int, kilobytes: int) -> None:

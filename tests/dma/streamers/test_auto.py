@@ -35,6 +35,7 @@ def cycles(program: Program, streamer: str, *overrides: str) -> int | None:
     return result.trace.cycles if result.fits else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["1792KiB", "160KiB", "64KiB"])
 @pytest.mark.parametrize("network", ["zoo:resnet8", "zoo:ds_cnn", "zoo:mobilenetv1_025"])
 def test_it_is_as_fast_as_the_best_quick_streamer(network: str, memory: str) -> None:
@@ -92,6 +93,7 @@ def test_a_schedule_that_cannot_be_faster_is_not_simulated(monkeypatch: pytest.M
     assert len(simulated) < len(streamer_named("auto").candidates) + 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chip", "size"), [("alif-e7", 8_272), ("stm32n6", 4_128)])
 def test_in_little_memory_stripes_by_time_enter(chip: str, size: int) -> None:
     """Half and a quarter of what DS-CNN needs to send nothing out: 17 and 8 % fewer cycles."""
@@ -109,6 +111,7 @@ def test_in_little_memory_stripes_by_time_enter(chip: str, size: int) -> None:
     assert not verify(program, with_it.commands, little)
 
 
+@pytest.mark.slow
 def test_in_little_memory_the_greedy_rule_also_decides_what_stays() -> None:
     """A quarter of what ResNet-8 needs to send nothing out took 1,344,208 cycles by the state search."""
     program, chip = reuse(load("zoo:resnet8"), "all"), load_chip("stm32n6").with_memory(12_680)
@@ -133,6 +136,7 @@ def test_the_same_request_gives_the_same_plan() -> None:
     assert first.commands == second.commands
 
 
+@pytest.mark.slow
 def test_a_schedule_for_less_memory_is_tried_where_tensors_leave_shared_memory() -> None:
     """DS-CNN took 449,931 cycles in 9,824 B, and 419,115 in 8,272 B."""
     program = reuse(load("zoo:ds_cnn"), "all")
@@ -149,6 +153,7 @@ def test_where_all_tensors_stay_no_schedule_is_made_for_less_memory(monkeypatch:
     run(PlanRequest(reuse(load("zoo:ds_cnn"), "all"), load_chip("alif-e7")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chip", "size", "most"), [("luna-arcs", 1040, 1_700_000), ("stm32n6", 1032, 4_900_000)]
 )

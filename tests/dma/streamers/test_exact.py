@@ -41,6 +41,7 @@ def simulated(program: Program, chip: Chip, streamer: str) -> int:
     return simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "part"), [("gap9-psram", 48)])
 def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name: str, part: int) -> None:
     program, chip = build("ds_cnn"), quiet(name, part)
@@ -54,6 +55,7 @@ def test_predicted_cycles_are_simulated_and_fewer_than_those_of_the_others(name:
     assert cycles < min(simulated(program, chip, other) for other in ("sync", "ping-pong", "weight-pipeline"))
 
 
+@pytest.mark.slow
 def test_the_bound_is_met_where_there_is_room_for_all() -> None:
     chip = replace(
         quiet("gap9-psram", 1), shared_memory=replace(quiet("gap9-psram", 1).shared_memory, bytes=1 << 24)
@@ -95,6 +97,7 @@ def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]
     return Counter(planned=1, striped=bool(schedule.striped), early=bool(early))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(500, 504, 4))
 def test_random_programs(first: int) -> None:
     seen: Counter[str] = Counter()
@@ -104,6 +107,7 @@ def test_random_programs(first: int) -> None:
     assert seen["striped"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "on", "part"), [("workloads/tiny_cnn.yaml", "luna-arcs", 4)])
 def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> None:
     """Of the smallest size without spilling; the bound holds, too."""

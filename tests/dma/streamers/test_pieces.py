@@ -89,6 +89,7 @@ def faults(program: Program, chip: Chip, text: object) -> tuple[str, ...]:
     return verify_file(program, read_plan(json.dumps(text), "plan.json"), chip)
 
 
+@pytest.mark.slow
 def test_random_programs_run_with_weights_in_pieces() -> None:
     """The verifier and both simulators agree on plans with pieces."""
     assert len(CASES) > 15
@@ -131,6 +132,7 @@ def forget_a_piece(text: dict[str, Any]) -> None:
     text["commands"] = [c for c in text["commands"] if name not in (c.get("dma_start"), c.get("dma_wait"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong",
     [lose_within, lie_within, move_last_piece, swap_channels, forget_a_piece],

@@ -148,6 +148,7 @@ def ping_pong_cycles(program: Program, iterations: int) -> int:
     return simulate(made.commands, LUNA_LIKE, {"loop": str(iterations)}).cycles
 
 
+@pytest.mark.slow
 def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration() -> None:
     program, chip = loop(5, layers="abcd"), with_memory(LUNA_LIKE, 10_000 // 16 * 16)
     made = planned(program, chip)

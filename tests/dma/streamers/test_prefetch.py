@@ -58,6 +58,7 @@ def cases(seed: int) -> Program:
     return random_program(seed, TreeShape(ops=6, depth=0, side=5, channels=8))
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([300, 500, 900]))
 def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: int, size: int) -> None:

@@ -67,6 +67,7 @@ def looped(iterations: int, rows: int = 1, layers: str = "abcd") -> Program:
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "kept"), [(32_000, 4), (14_336, 5), (9_600, 3)])
 def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> None:
     """Whole blocks, or of five halves and of three."""

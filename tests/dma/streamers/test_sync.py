@@ -1,5 +1,6 @@
 """``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
+import pytest
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -47,6 +48,7 @@ def test_a_store_waits_for_the_last_slice() -> None:
     assert positions["store a"] == (last, last)
 
 
+@pytest.mark.slow
 def test_no_dma_cycle_overlaps_with_a_compute() -> None:
     for seed in range(30):
         random = Random(seed)
@@ -60,6 +62,7 @@ def test_no_dma_cycle_overlaps_with_a_compute() -> None:
             assert not any(e.start < moving.stop and moving.start < e.stop for e in computing)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 5000), st.integers(1, 50), st.integers(1, 50))
 def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:

@@ -44,6 +44,7 @@ def test_cascades_are_the_tools(cascades: str) -> None:
     assert bool(planned.schedule.cascades) == (cascades == "yes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["353KiB", "384KiB"])
 def test_cascades_are_worth_more_than_early_weights(size: str) -> None:
     """MobileNetV2 in 353 KiB: Vela 5.2 moves no tensor (``--optimise Size``); two buffers of weights in turn
@@ -57,6 +58,7 @@ def test_cascades_are_worth_more_than_early_weights(size: str) -> None:
     assert planned.streamer is sync.STREAMER
 
 
+@pytest.mark.slow
 def test_a_tool_gives_up_early_weights_that_leave_no_room_for_an_op() -> None:
     """YOLOv8 joins its heads in another order than they are stored in, so at once: 378 of 384 KiB."""
     chip = load_chip("imx93")

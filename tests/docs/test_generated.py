@@ -7,7 +7,6 @@ from chipmodel.hardware.fields import FIELDS
 from docs.generate import Part, made, parts, present
 from docs.tools.units import FIELDS_OF_UNITS, UNITS, rows
 
-
 QUICK = "docs/reference"
 """Where no command takes long."""
 

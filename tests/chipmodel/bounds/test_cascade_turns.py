@@ -3,11 +3,12 @@
 How often two of them take turns in the bytes that hold the rows between them, and which op begins and ends.
 """
 
-import pytest
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, groupby
 from random import Random
+
+import pytest
 
 from chipmodel.bounds.fluid import fluid_problem
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op

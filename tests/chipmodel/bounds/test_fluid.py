@@ -1,10 +1,11 @@
 """The bound for plans with cascades: never above the best plan of tiny networks, and high enough."""
 
-import pytest
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+
+import pytest
 
 from chipmodel.bounds.fluid import fluid_bound, fluid_problem
 from chipmodel.bounds.time_bound import time_bound

@@ -1,8 +1,9 @@
 """Buffers are named after what they hold; names are unique, and change nothing but names."""
 
-import pytest
 from dataclasses import replace
 from random import Random
+
+import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip

@@ -1,10 +1,10 @@
 """``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
-import pytest
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.errors import DoesNotFit

@@ -66,11 +66,16 @@ def measured(tasks: tuple[PointTask, ...], workers: int, folder: Path) -> Clock:
     path = folder / f"{workers}.sqlite"
     path.unlink(missing_ok=True)
     clock = Clock()
-    with opened(path) as store, LocalPool(workers) as pool:
-        keys = [task.key for task in tasks]
-        store.ask(StudyHeader("throughput", "", "", STUDY, code_version(), 0), keys, keys)
-        work(store, {task.key: task for task in tasks}, pool, clock)
-        clock.processor = sum(map(processor_seconds, pool.pids))
+    pool = LocalPool(workers)
+
+    def watch(rows: Sequence[Row]) -> None:
+        clock(rows)
+        if clock.rows == len(tasks):
+            clock.processor = sum(processor_seconds(each.process.pid or 0) for each in pool.workers)
+
+    with opened(path) as store:
+        store.ask(StudyHeader("throughput", "", "", STUDY, code_version(), 0), [task.key for task in tasks])
+        work(store, pool.answers(tasks), watch)
     assert clock.rows == len(tasks)
     return clock
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from chipmodel.answers.study_row import Row
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, observing
-from chipmodel.api.study_rows import StudyRows, stored_results
+from chipmodel.api.study_rows import StudyRows, results_of
 from chipmodel.errors import BadInput
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
@@ -23,11 +23,10 @@ from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
 from chipmodel.studies.progress import StudyStatus
-from chipmodel.studies.store import StudyCounts, StudyHeader, StudyStore, opened, read_rows
+from chipmodel.studies.store import StudyCounts, StudyHeader, opened, read_rows, rows_of
 from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import WorkerGroup
 from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.progress import stage
 
@@ -62,7 +61,6 @@ class StudyTable(StudyRows):
             "study": self.results.name,
             "points": counts.points,
             "stored": counts.stored,
-            "being_answered": counts.claimed,
             "by_status": {each: counts.by_status[each] for each in ORDER if each in counts.by_status},
             "old_rows": counts.old_rows,
             "median_peak_gap": {score.planner: score.median for score in found["peak"].scores},
@@ -87,9 +85,10 @@ class StudyEffort:
         if self.workers is not None and self.dask:
             raise BadInput("--workers is of this machine, --dask of a cluster", hint="give one of the two")
 
-    def group(self, missing: int) -> AbstractContextManager[WorkerGroup]:
-        """The workers for so many points."""
-        return Cluster(self.dask) if self.dask else LocalPool(min(missing, self.workers or cores()))
+    def answers(self, tasks: Sequence[PointTask]) -> Generator[list[Row]]:
+        """The rows of ``tasks`` as they come."""
+        workers = Cluster(self.dask) if self.dask else LocalPool(self.workers or cores())
+        return workers.answers(tasks)
 
 
 @checked
@@ -186,28 +185,32 @@ def answer_study(
     ``effort``."""
     with stage(f"reading {asked.file}"):
         tasks = tasks_of(asked)
-    with opened(path) as store:
-        _ask(store, asked, tasks)
-        if retry_failed:
-            store.retry_failed()
-        missing = store.open_points() if effort else 0
-        stopped = False
-        if effort and missing:
-            with effort.group(missing) as workers, stage(f"answering {asked.name}") as say:
-                points = [task.point for task in tasks]
-                watch = StudyStatus(store.counts(), points, read_rows(path)[1], say)
-                stopped = work(store, {task.key: task for task in tasks}, workers, watch, cancel)
-        counts, errors = store.counts(), store.errors()
-    return StudyTable(stored_results(path), counts, tuple(errors), stopped)
+    header, keys = _header(asked, tasks), [task.key for task in tasks]
+    stopped = False
+    if effort:
+        with opened(path) as store:
+            store.ask(header, keys)
+            rows, counts = rows_of(path, header.code, keys)
+            again = "failed" if retry_failed else ""
+            done = {row.key for row in rows if row.code == header.code and row.status != again}
+            missing = [task for task in turns(tasks) if task.key not in done]
+            if missing:
+                with stage(f"answering {asked.name}") as say:
+                    watch = StudyStatus(counts, [task.point for task in tasks], rows, say)
+                    stopped = work(store, effort.answers(missing), watch, cancel)
+    rows, counts = rows_of(path, header.code, keys)
+    errors = Counter(row.error for row in rows if row.status == "failed" and row.code == header.code)
+    ordered = sorted(errors.items(), key=lambda each: (-each[1], each[0]))
+    return StudyTable(results_of(path, header, rows), counts, tuple(ordered), stopped)
 
 
-def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
+def _header(asked: Study, tasks: Sequence[PointTask]) -> StudyHeader:
     points = [task.point for task in tasks if task.chip is not None]
     designs = asked.designs.of(
         ((point.chip, point.overrides) for point in points),
         {chip: asked.chip_file(chip) for chip in asked.chips},
     )
-    header = StudyHeader(
+    return StudyHeader(
         name=asked.name,
         title=asked.title,
         file=asked.file.name,
@@ -216,4 +219,3 @@ def _ask(store: StudyStore, asked: Study, tasks: Sequence[PointTask]) -> None:
         points=len(tasks),
         designs=stored_text(designs),
     )
-    store.ask(header, [task.key for task in tasks], (task.key for task in turns(tasks)))

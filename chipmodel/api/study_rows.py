@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.study_results import KEY_DIGITS, StudyResults
+from chipmodel.answers.study_row import Row
 from chipmodel.api.answer import Backend, PageAnswer, data_frame
 from chipmodel.errors import RowsLeftOut, warn_caller
 from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
-from chipmodel.studies.store import read_rows
+from chipmodel.studies.store import StudyHeader, read_rows
 from reports.study.page import render_study
 
 SHOWN_KEYS = 4
@@ -44,7 +45,11 @@ class StudyRows(PageAnswer):
 
 def stored_results(path: Path) -> StudyResults:
     """What the store at ``path`` holds. Raises BadInput where it is none."""
-    header, rows = read_rows(path)
+    return results_of(path, *read_rows(path))
+
+
+def results_of(path: Path, header: StudyHeader, rows: tuple[Row, ...]) -> StudyResults:
+    """What ``rows`` of the store at ``path`` say of the study of ``header``. Raises BadInput."""
     designs = read_stored(header.designs, path)
     unknown = [
         row for row in rows if row.point.chip and not designs.knows((row.point.chip, row.point.overrides))

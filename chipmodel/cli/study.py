@@ -81,9 +81,9 @@ def study(
     """Answer every point of STUDY.yaml that has no row yet: workloads x chips x planners x chip fields.
 
     Each row is stored as soon as it is known. A run may be stopped or killed at any moment, and the next one
-    continues where it ended; several runs of one study share the work. A stored row is used again only if
-    everything that determines it is unchanged: the workload's content, the chip, the planners, the seed, the
-    limits and chipmodel's own code.
+    continues where it ended; one run at a time writes a store. A stored row is used again only if everything
+    that determines it is unchanged: the workload's content, the chip, the planners, the seed, the limits and
+    chipmodel's own code.
 
     \b
       name, title   the study's name, and the question it answers
@@ -187,8 +187,6 @@ def _print(document: dict[str, Any], json_file: str | None) -> None:
 
 def _words(document: dict[str, Any]) -> str:
     lines = [f"{document['study']}: {document['stored']:,} of {document['points']:,} points have a row"]
-    if document["being_answered"]:
-        lines[0] += f", {document['being_answered']:,} are being answered"
     by_status = ", ".join(f"{number:,} {status}" for status, number in document["by_status"].items())
     lines += [f"  {by_status}"] if by_status else []
     for what, gaps in (("peak", document["median_peak_gap"]), ("cycles", document["median_cycle_gap"])):

@@ -13,7 +13,6 @@ from chipmodel.answers.study_row import Improved, Point, Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.strict_model import StrictModel
 from chipmodel.files.suggestions import shown
-from chipmodel.studies.store_owner import Owner
 
 MAX_STORED = (1 << 63) - 1
 """The largest integer of a database."""
@@ -84,28 +83,14 @@ def row_of(record: Sequence[Any], file: str) -> Row:
     try:
         stored = StoredRow.model_validate(values)
     except ValidationError as error:
-        raise _wrong_value(error, f"row {shown(values['key'])}", file) from None
+        first = error.errors(include_url=False)[0]
+        column, *inner = map(str, first["loc"])
+        path = "".join(f"[{step}]" for step in inner)
+        said = first["msg"][:1].lower() + first["msg"][1:]
+        what = f"row {shown(values['key'])}: {column}{path} is {shown(first['input'])}: {said}"
+        hint = "another program changed the store: move it away, and run the study again"
+        raise BadInput(what, where=Place(file), hint=hint) from None
     values = dict(vars(stored))
     values["trajectory"] = tuple(Improved(*step) for step in values["trajectory"])
     point = Point(**{name: values.pop(name) for name in _POINT})
     return Row(point, **values)
-
-
-def owner_of(record: Sequence[Any], file: str) -> Owner:
-    """A process, of its number, machine, pid, start and heartbeat. Raises as ``row_of`` does."""
-    values = dict(zip((field.name for field in fields(Owner)), record, strict=True))
-    try:
-        return Owner(**values)
-    except ValidationError as error:
-        raise _wrong_value(error, f"owner {shown(values['id'])}", file) from None
-
-
-def _wrong_value(error: ValidationError, what: str, file: str) -> BadInput:
-    """The first of pydantic's complaints about the values of ``what``."""
-    first = error.errors(include_url=False)[0]
-    column, *inner = map(str, first["loc"])
-    path = "".join(f"[{step}]" for step in inner)
-    said = first["msg"][:1].lower() + first["msg"][1:]
-    wrong = f"{what}: {column}{path} is {shown(first['input'])}: {said}"
-    hint = "another program changed the store: move it away, and run the study again"
-    return BadInput(wrong, where=Place(file), hint=hint)

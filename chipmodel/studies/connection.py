@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,20 @@ from chipmodel.studies.columns import COLUMNS
 
 APPLICATION = 0x63686970
 """SQLite's application_id of these files: "chip" in ASCII."""
-FORMAT = 6
+FORMAT = 7
+READABLE = (6, FORMAT)
+"""Format 6 has more tables and columns, which nobody reads."""
 BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
 NEW = (0, 0)
 """application_id and user_version of a file that has never been written."""
+LOCK_SUFFIX = "-writer"
+"""Of the file beside a store that its only writer has locked."""
 
 _SCHEMA = f"""
 CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE asked (position INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-CREATE TABLE rows ({COLUMNS}, attempts INTEGER NOT NULL DEFAULT 1, again INTEGER NOT NULL DEFAULT 0,
- PRIMARY KEY (key, code));
-CREATE TABLE owners (id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT, pid INTEGER, started TEXT, beat REAL);
-CREATE TABLE claims (key TEXT PRIMARY KEY, owner INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE rows ({COLUMNS}, PRIMARY KEY (key, code));
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORMAT};
 """
@@ -45,6 +46,34 @@ def connected(path: Path, only_read: bool = False) -> Generator[sqlite3.Connecti
         raise _reason(path, error) from None
     except UnicodeDecodeError:  # From SQLite's message, which quotes the file's schema.
         raise _another(path, "this is not a store of a study: a name in it is not UTF-8", only_read) from None
+
+
+@contextmanager
+def sole_writer(path: Path) -> Generator[bool]:
+    """Whether no other process was in such a block for the store at ``path``; none comes in until it ends.
+
+    SQLite locks a file beside the store, which stays empty, so that readers of the store need not wait. The
+    lock goes with its process, however that ends.
+    """
+    beside = path.resolve()
+    beside = beside.with_name(beside.name + LOCK_SUFFIX)
+    try:
+        with closing(sqlite3.connect(beside, timeout=0, isolation_level=None)) as link:
+            try:
+                link.execute("PRAGMA journal_mode = MEMORY")  # Nothing is written, nothing to roll back.
+                link.execute("BEGIN EXCLUSIVE")
+            except sqlite3.Error as error:
+                if not _is_lock(error):
+                    raise
+                yield False
+                return
+            try:
+                yield True
+            finally:
+                with suppress(OSError):  # Windows removes no file that is open.
+                    beside.unlink()
+    except sqlite3.Error as error:
+        raise _reason(path, error) from None
 
 
 def _is_lock(error: sqlite3.Error) -> bool:
@@ -97,7 +126,8 @@ def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
             _make(link)
             marks = _marks(link)
         _refuse_others(path, marks, only_read)
-        link.execute(f"PRAGMA {'query_only = 1' if only_read else 'synchronous = NORMAL'}")
+        for pragma in ("query_only = 1",) if only_read else ("journal_mode = WAL", "synchronous = NORMAL"):
+            link.execute(f"PRAGMA {pragma}")
     except BaseException:
         link.close()
         raise
@@ -117,19 +147,18 @@ def _is_empty(link: sqlite3.Connection) -> bool:
 
 
 def _make(link: sqlite3.Connection) -> None:
-    """Create the tables, unless another process just did."""
-    link.execute("PRAGMA journal_mode = WAL")
+    """Create the tables, all at once: a process that is killed here leaves a store or an empty file."""
     with transaction(link):
-        if _is_empty(link):
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                link.execute(statement)
+        for statement in filter(str.strip, _SCHEMA.split(";")):
+            link.execute(statement)
 
 
 def _refuse_others(path: Path, marks: tuple[int, int], only_read: bool) -> None:
-    if marks == (APPLICATION, FORMAT):
+    application, version = marks
+    if application == APPLICATION and version in READABLE:
         return
-    if marks[0] == APPLICATION:
-        what = f"this store is of another version of chipmodel: format {marks[1]}, not {FORMAT}"
+    if application == APPLICATION:
+        what = f"this store is of another version of chipmodel: format {version}, not {FORMAT}"
         raise BadInput(what, where=Place(str(path)), hint="move it away, and run the study again")
     empty = marks == NEW and not path.stat().st_size
     why = "the file is empty" if empty else "it is another program's database"

@@ -11,13 +11,12 @@ import logging
 import os
 import pickle
 import threading
+from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
-from itertools import count
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any
 
 from chipmodel.answers.study_row import Row
@@ -25,8 +24,8 @@ from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.studies.answer import WorkerCache, Workload, answer, failed
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities
+from chipmodel.studies.pool import TICK_SECONDS, death_error
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import death_error
 from chipmodel.studies.workload import Source, load_workload
 
 POINTS_PER_THREAD = 3
@@ -60,10 +59,9 @@ def answered(code: str, read: bytes, task: PointTask) -> Row:
 
 
 class Cluster:
-    """A ``WorkerGroup`` of the workers of the scheduler at ``address``; to be used in a ``with``.
+    """The workers of the scheduler at ``address``.
 
-    Raises BadInput where dask.distributed is missing or no scheduler answers, ChipmodelError where the
-    scheduler stops, or a worker runs another version of chipmodel.
+    Raises BadInput where dask.distributed is missing or no scheduler answers.
     """
 
     def __init__(self, address: str) -> None:
@@ -71,64 +69,46 @@ class Cluster:
         if not os.environ.get("CHIPMODEL_TRACEBACK"):
             _silence_logs()
         self._client = _client(address)
-        self._numbers = count()
         self._given: dict[Any, PointTask] = {}
         """Futures, and what they answer."""
         self._done: SimpleQueue[Any] = SimpleQueue()
-        self._rows: list[Row] = []
         self._read: dict[Source, bytes | Exception] = {}
 
-    def __enter__(self) -> Cluster:
-        return self
-
-    def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
-        with suppress(*_LOST):  # Nothing is left to cancel where the scheduler is gone.
-            for future in self._given:
-                future.cancel()
-            self._client.close()
-
-    @property
-    def room(self) -> int:
-        with self._lost_is_an_error():
-            threads: int = sum(self._client.nthreads().values())
-        return max(0, POINTS_PER_THREAD * threads - len(self._given))
-
-    @property
-    def busy(self) -> bool:
-        return bool(self._given)
-
-    def give(self, tasks: Sequence[PointTask]) -> None:
-        with self._lost_is_an_error():
-            for task in tasks:
-                read = self._pickled(task.source)
-                if isinstance(read, Exception):
-                    self._rows.append(_without(task, read))
-                else:
-                    self._submit(task, read)
-
-    def take(self, seconds: float) -> list[Row]:
-        wait = seconds and not self._rows
-        with self._lost_is_an_error(), suppress(Empty):
-            self._finished(self._done.get(timeout=seconds) if wait else self._done.get_nowait())
-            while True:
-                self._finished(self._done.get_nowait())
-        rows, self._rows = self._rows, []
-        return rows
-
-    @contextmanager
-    def _lost_is_an_error(self) -> Generator[None]:
-        """Raise ChipmodelError for what distributed raises in the block because the scheduler is gone."""
+    def answers(self, tasks: Sequence[PointTask]) -> Generator[list[Row]]:
+        """As ``LocalPool.answers``. Raises ChipmodelError where the scheduler stops, or a worker runs another
+        version of chipmodel."""
+        waiting = deque(tasks)
         try:
-            yield
+            while waiting or self._given:
+                yield [*self._give(waiting), *self._take(waiting)]
         except _LOST:
             hint = "start it again, and run the study again: what was stored stays"
             raise ChipmodelError(f"the scheduler at {self.address} is gone", hint=hint) from None
+        finally:
+            with suppress(*_LOST):  # Nothing is left to cancel where the scheduler is gone.
+                for future in self._given:
+                    future.cancel()
+                self._client.close()
 
-    def _submit(self, task: PointTask, read: bytes) -> None:
-        key = f"point-{next(self._numbers)}-{task.key}"
-        future = self._client.submit(answered, code_version(), read, task, key=key, pure=False)
-        self._given[future] = task
-        future.add_done_callback(self._done.put)
+    def _give(self, waiting: deque[PointTask]) -> Generator[Row]:
+        """Submit as many points as keep the threads busy; the rows of those that cannot be loaded."""
+        room = POINTS_PER_THREAD * sum(self._client.nthreads().values())
+        while waiting and len(self._given) < room:
+            task = waiting.popleft()
+            read = self._pickled(task.source)
+            if isinstance(read, Exception):
+                yield _without(task, read)
+                continue
+            future = self._client.submit(answered, code_version(), read, task, pure=False)
+            self._given[future] = task
+            future.add_done_callback(self._done.put)
+
+    def _take(self, waiting: deque[PointTask]) -> Generator[Row]:
+        """The rows that have come, if need be within a moment."""
+        with suppress(Empty):
+            yield from self._finished(self._done.get(timeout=TICK_SECONDS), waiting)
+            while True:
+                yield from self._finished(self._done.get_nowait(), waiting)
 
     def _pickled(self, source: Source) -> bytes | Exception:
         """What workers are sent of a workload: nothing if they can build it, else all of it or its error."""
@@ -141,24 +121,23 @@ class Cluster:
                 self._read[source] = error
         return self._read[source]
 
-    def _finished(self, future: Any) -> None:
-        """Take the row of a point; give a point again whose worker has gone, but not after several deaths."""
+    def _finished(self, future: Any, waiting: deque[PointTask]) -> list[Row]:
+        """The row of a point; one whose worker has gone waits again, but not after several deaths."""
         task = self._given.pop(future)
         if future.status == "finished":
             with suppress(TimeoutError, CancelledError):
-                self._rows.append(future.result(timeout=FETCH_SECONDS))
-                return
+                return [future.result(timeout=FETCH_SECONDS)]
         error = future.exception() if future.status == "error" else None
         if error is None:
-            self.give((task,))
-        elif isinstance(error, CodeMismatch):
+            waiting.appendleft(task)
+            return []
+        if isinstance(error, CodeMismatch):
             hint = "install the same chipmodel on all machines"
             raise ChipmodelError(f"a worker of {self.address} has another chipmodel, {error}", hint=hint)
-        elif type(error).__name__ != "KilledWorker":
+        if type(error).__name__ != "KilledWorker":
             what = f"a worker of {self.address} failed: {type(error).__name__}: {error}"
             raise ChipmodelError(what, hint="look at the worker's own log; what was stored stays") from error
-        else:
-            self._rows.append(failed(task, death_error(task, "was ended")))
+        return [failed(task, death_error(task, "was ended"))]
 
 
 def _without(task: PointTask, error: Exception) -> Row:

@@ -6,38 +6,38 @@ import gc
 import multiprocessing
 import os
 import signal
+from collections import Counter, deque
 from collections.abc import Generator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, SpawnContext
-from queue import Empty, SimpleQueue
 from threading import Thread
-from types import TracebackType
 
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import ChipmodelError
 from chipmodel.studies.answer import WorkerCache, answer, failed
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import MOST_DEATHS, BatchSize, death_error
 from chipmodel.studies.workload import load_workload
 from chipmodel.terminal.streams import leave_stderr
+
+TICK_SECONDS = 0.2
+"""After which an empty batch of rows says that nothing has come."""
+MOST_DEATHS = 2
+"""Workers that may die in a row at one point before it is stored as failed."""
 
 _CACHE = WorkerCache(load_workload)
 
 
-def begin() -> None:
-    """Make this process a worker: deaf to Ctrl-C, and ended with the process that started it."""
+def serve(pipe: Connection) -> None:
+    """What a worker does: deaf to Ctrl-C, until its pool or the pool's process ends, answer what comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_stderr()
     gc.freeze()
     Thread(target=_end_with_parent, daemon=True).start()
-
-
-def answered(task: PointTask) -> Row:
-    """The row of ``task``, with what earlier tasks of this process left in the cache."""
-    return answer(task, _CACHE)
+    pipe.send(None)
+    while True:
+        pipe.send(answer(pipe.recv(), _CACHE))
 
 
 def _end_with_parent() -> None:
@@ -45,12 +45,6 @@ def _end_with_parent() -> None:
     assert parent is not None, "a worker is started by another process"
     parent.join()
     os._exit(0)
-
-
-QUEUED_SECONDS = 0.25
-"""Work queued at a worker in addition to the point that it answers, so that it never waits for the next."""
-MOST_QUEUED = 32
-"""Points queued at a worker at most."""
 
 
 def cores() -> int:
@@ -61,131 +55,89 @@ def cores() -> int:
 
 
 class _Worker:
-    """An executor of one process, so that what dies with the process is known."""
+    """A process, and the point that it is answering."""
 
     def __init__(self, context: ForkServerContext | SpawnContext) -> None:
-        self.executor = ProcessPoolExecutor(1, context, begin)
-        self.start = self.executor.submit(int)
-        """Done once the process is ready for points."""
-        # multiprocessing.active_children() would leave out a process that is dead by now.
-        (self.process,) = self.executor._processes.values()  # pyright: ignore[reportPrivateUsage]
-        self.points = 0
-        """Points given to it that have no row yet."""
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs,))
+        self.process.start()
+        theirs.close()
+        self.began = False
+        self.task: PointTask | None = None
 
-    def submitted(self, task: PointTask) -> Future[Row]:
-        try:
-            return self.executor.submit(answered, task)
-        except BrokenProcessPool as error:
-            broken = Future[Row]()
-            broken.set_exception(error)
-            return broken
+    def give(self, waiting: deque[PointTask]) -> None:
+        self.task = waiting.popleft() if waiting else None
+        if self.task:
+            with suppress(OSError):  # It died meanwhile, which its pipe tells next.
+                self.pipe.send(self.task)
 
-    def end(self) -> None:
+    def end(self) -> str:
+        """End the process; how it ended, if it had."""
         self.process.kill()
-        self.executor.shutdown()
-
-    @property
-    def ending(self) -> str:
-        """How the process ended."""
+        self.process.join()
+        self.pipe.close()
         code = self.process.exitcode
         return f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
 
 
 class LocalPool:
-    """A ``WorkerGroup`` of ``number`` processes; to be used in a ``with``.
-
-    Raises ChipmodelError where the system does not allow them.
-    """
+    """At most ``number`` processes that answer points, while ``answers`` goes on."""
 
     def __init__(self, number: int) -> None:
+        self.workers = list[_Worker]()
+        self._number = number
         self._context = _context()
-        self._given: dict[Future[Row], tuple[_Worker, PointTask]] = {}
-        self._done = SimpleQueue[Future[Row]]()
-        self._deaths: dict[str, int] = {}
+        self._deaths = Counter[str]()
         """Workers that died at a point, by its key."""
         self._failed_starts = 0
         """Workers that died before they were ready, in a row."""
-        self._batch_size = BatchSize(QUEUED_SECONDS, MOST_QUEUED)
-        self._workers = list[_Worker]()
-        for _ in range(number):
-            self._workers.append(self._start_worker())
 
-    def __enter__(self) -> LocalPool:
-        return self
+    def answers(self, tasks: Sequence[PointTask]) -> Generator[list[Row]]:
+        """The rows of ``tasks`` as they come, begun in this order, with an empty batch now and then.
 
-    def __exit__(self, *raised: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for each in self._workers:
-            each.end()
-
-    @property
-    def room(self) -> int:
-        searches = any(task.searches for _, task in self._given.values())
-        most = len(self._workers) * (2 if searches else 1 + self._batch_size.points)
-        return most - len(self._given) if len(self._given) <= most // 2 else 0
-
-    @property
-    def busy(self) -> bool:
-        return bool(self._given)
-
-    @property
-    def pids(self) -> list[int]:
-        """Process ids of the workers."""
-        return [each.process.pid or 0 for each in self._workers]
-
-    def pid_at(self, key: str) -> int | None:
-        """Process id of the worker that is answering the point ``key``, if one is."""
-        begun = {each: task for each, task in reversed(self._given.values()) if each.start.done()}
-        return next((each.process.pid for each, task in begun.items() if task.key == key), None)
-
-    def give(self, tasks: Sequence[PointTask]) -> None:
-        for task in tasks:
-            least = min(self._workers, key=lambda each: each.points)
-            least.points += 1
-            future = least.submitted(task)
-            self._given[future] = least, task
-            future.add_done_callback(self._done.put)
-
-    def take(self, seconds: float) -> list[Row]:
-        rows: list[Row] = []
+        Raises ChipmodelError where the system does not allow the processes.
+        """
+        waiting = deque(tasks)
         try:
-            rows += self._finished(self._done.get(timeout=seconds) if seconds else self._done.get_nowait())
-            while True:
-                rows += self._finished(self._done.get_nowait())
-        except Empty:
-            return rows
+            for _ in range(min(self._number, len(waiting))):
+                self.workers.append(self._started())
+            while waiting or any(each.task for each in self.workers):
+                ready = wait([each.pipe for each in self.workers], TICK_SECONDS)
+                heard = [each for each in self.workers if each.pipe in ready]
+                yield [row for each in heard for row in self._heard(each, waiting)]
+        finally:
+            for each in self.workers:
+                each.end()
 
-    def _finished(self, future: Future[Row]) -> list[Row]:
-        """The row of a point; none where its worker died, so that it is given again."""
-        if future not in self._given:
-            return []  # Given again, with the others of its worker.
-        if _broken(future):
-            return self._replaced(self._given[future][0])
-        at, task = self._given.pop(future)
-        at.points -= 1
-        error = future.exception()
-        row = failed(task, f"internal error: {type(error).__name__}: {error}") if error else future.result()
-        self._batch_size.saw(row)
-        return [row]
+    def _heard(self, worker: _Worker, waiting: deque[PointTask]) -> list[Row]:
+        """The row that a worker has sent, if it has; it goes on with the next point."""
+        try:
+            row: Row | None = worker.pipe.recv()
+        except (EOFError, OSError):
+            return self._replaced(worker, waiting)
+        worker.began, self._failed_starts = True, 0
+        worker.give(waiting)
+        return [row] if row else []
 
-    def _replaced(self, gone: _Worker) -> list[Row]:
-        """Start a worker in place of a dead one, and give its points again; the first is the one that it was
-        answering, which fails if another worker died at it."""
-        gone.end()
-        lost = [future for future, (at, _) in self._given.items() if at is gone and _broken(future)]
-        tasks = [self._given.pop(future)[1] for future in lost]
-        began = gone.start.exception() is None
-        self._failed_starts = 0 if began else self._failed_starts + 1
-        if self._failed_starts >= MOST_DEATHS * len(self._workers):
+    def _replaced(self, gone: _Worker, waiting: deque[PointTask]) -> list[Row]:
+        """Start a worker in place of a dead one. The point that it was answering waits for another, and is
+        failed if that one died as well."""
+        gone.process.join()
+        ending, task = gone.end(), gone.task
+        self._failed_starts += not gone.began
+        if self._failed_starts >= MOST_DEATHS * len(self.workers):
             hint = "there may be too little memory: try --workers 1"
-            raise ChipmodelError(f"each worker {gone.ending} before it began", hint=hint)
-        self._workers[self._workers.index(gone)] = self._start_worker()
-        suspect = tasks[0]
-        self._deaths[suspect.key] = self._deaths.get(suspect.key, 0) + began
-        fails = self._deaths[suspect.key] >= MOST_DEATHS
-        self.give(tasks[fails:])
-        return [failed(suspect, death_error(suspect, gone.ending))] if fails else []
+            raise ChipmodelError(f"each worker {ending} before it began", hint=hint)
+        self.workers[self.workers.index(gone)] = self._started()
+        if task is None:
+            return []
+        self._deaths[task.key] += 1
+        if self._deaths[task.key] >= MOST_DEATHS:
+            return [failed(task, death_error(task, ending))]
+        waiting.appendleft(task)
+        return []
 
-    def _start_worker(self) -> _Worker:
+    def _started(self) -> _Worker:
         try:
             with _without_current_folder():
                 return _Worker(self._context)
@@ -195,9 +147,13 @@ class LocalPool:
             raise ChipmodelError("the server that starts workers has ended", hint=hint) from error
 
 
-def _broken(future: Future[Row]) -> bool:
-    """Whether the worker died before it had the row."""
-    return isinstance(future.exception(), BrokenProcessPool)
+def death_error(task: PointTask, how: str) -> str:
+    """The error of a point at which workers died; ``how`` the last one did."""
+    return (
+        f"the worker {how} at this point, {MOST_DEATHS} times\n"
+        f"  hint: it may need more memory than there is; --retry-failed tries again "
+        f"({task.point.workload})"
+    )
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 For each seed one study of 1,000 points. Each kill comes at a random number of stored rows and some random
 milliseconds later; it takes the command alone, or its workers as well. The store logs, by a trigger of this
-file's own, every claim and whether the point had a row then. The commands run on a copy of the code: its
-version is part of each point's key.
+file's own, every row that is written. The commands run on a copy of the code: its version is part of each
+point's key.
 """
 
 import os
@@ -17,14 +17,16 @@ import time
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from chipmodel.studies.export import csv_bytes
-from chipmodel.studies.store import read_rows
+from chipmodel.studies.points import tasks_of
+from chipmodel.studies.store import opened, read_rows
+from chipmodel.studies.study_file import read_study
 from tests.fuzz.fuzzer import Check, Fault
 from tests.support.folders import ROOT
 
@@ -40,10 +42,8 @@ set:
 LIMIT_SECONDS = 120.0
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 LOG = """
-CREATE TABLE claim_log (key TEXT, had_row INTEGER);
-CREATE TRIGGER log_claims AFTER INSERT ON claims BEGIN
-  INSERT INTO claim_log VALUES (NEW.key, (SELECT count(*) FROM rows WHERE key = NEW.key));
-END;
+CREATE TABLE log (key TEXT);
+CREATE TRIGGER log_rows AFTER INSERT ON rows BEGIN INSERT INTO log VALUES (NEW.key); END;
 """
 
 
@@ -53,10 +53,6 @@ class StoreSummary:
 
     points: int
     rows: int
-    kills: int
-    claims: int
-    claimed_after_stored: int
-    """Claims on points that had a row."""
     most_writes: int
     """Most rows that were written for one point."""
     failed: int
@@ -65,7 +61,7 @@ class StoreSummary:
 
     @property
     def sound(self) -> bool:
-        return self.rows == self.points and not self.claimed_after_stored and self.most_writes == 1
+        return self.rows == self.points and self.most_writes == 1
 
 
 def frozen(folder: Path) -> Path:
@@ -80,12 +76,11 @@ def command(study: Path, store: Path, *options: str) -> list[str]:
 
 
 def prepare(study: Path, store: Path) -> int:
-    """A store that logs its claims; the number of points."""
+    """A store that logs its rows; the number of points."""
     store.unlink(missing_ok=True)
-    subprocess.run(command(study, store, "--status"), check=False, stdout=subprocess.DEVNULL, cwd=code(study))
-    with sqlite3.connect(store) as link:
+    with opened(store), closing(sqlite3.connect(store)) as link:
         link.executescript(LOG)
-    return read_rows(store)[0].points
+    return len(tasks_of(read_study(study)))
 
 
 def code(study: Path) -> Path:
@@ -102,51 +97,20 @@ def stored(store: Path) -> int:
         link.close()
 
 
-class Commands:
-    """Several ``study`` commands at once, each started again when it has ended."""
-
-    def __init__(self, study: Path, store: Path, number: int) -> None:
-        self.arguments, self.code = command(study, store), code(study)
-        self.running: list[subprocess.Popen[bytes]] = []
-        self.number = number
-
-    def keep(self) -> None:
-        self.running = [each for each in self.running if each.poll() is None]
-        while len(self.running) < self.number:
-            self.running.append(self._started())
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self.arguments, stdout=subprocess.DEVNULL, cwd=self.code, start_new_session=True
-        )
-
-    def kill(self, random: Random) -> None:
-        victim = random.choice(self.running)
-        if random.random() < 0.5:
-            os.killpg(victim.pid, signal.SIGKILL)
-        else:
-            victim.kill()
-        victim.wait()
-
-    def end(self) -> list[int]:
-        return [each.wait(LIMIT_SECONDS) for each in self.running]
-
-
-def killed(study: Path, store: Path, kills: int, processes: int, seed: int) -> StoreSummary:
-    """Run the study with so many SIGKILLs."""
-    points = prepare(study, store)
-    random = Random(seed)
-    runs = Commands(study, store, processes)
+def killed(study: Path, store: Path, kills: int, seed: int) -> StoreSummary:
+    """Run the study with so many SIGKILLs, each followed at once by the next run."""
+    points, random = prepare(study, store), Random(seed)
     for threshold in sorted(random.randrange(points * 9 // 10) for _ in range(kills)):
-        runs.keep()
+        victim = subprocess.Popen(
+            command(study, store), stdout=subprocess.DEVNULL, cwd=code(study), start_new_session=True
+        )
         wait_for(store, threshold)
         time.sleep(random.random() * 0.05)
-        runs.keep()
-        runs.kill(random)
-    runs.keep()
-    codes = runs.end()
-    assert set(codes) == {0}, codes
-    return outcome(store, kills)
+        kill = os.killpg if random.random() < 0.5 else os.kill
+        kill(victim.pid, signal.SIGKILL)
+        victim.wait()
+    subprocess.run(command(study, store), check=True, stdout=subprocess.DEVNULL, cwd=code(study))
+    return outcome(store)
 
 
 def wait_for(store: Path, rows: int) -> None:
@@ -156,15 +120,12 @@ def wait_for(store: Path, rows: int) -> None:
         assert time.monotonic() - began < LIMIT_SECONDS, "the study does not go on"
 
 
-def outcome(store: Path, kills: int) -> StoreSummary:
+def outcome(store: Path) -> StoreSummary:
     header, rows = read_rows(store)
     with sqlite3.connect(store) as link:
-        most = link.execute("SELECT max(attempts) FROM rows").fetchone()[0]
-        claims, late = link.execute("SELECT count(*), total(had_row) FROM claim_log").fetchone()
+        most = link.execute("SELECT max(n) FROM (SELECT count(*) AS n FROM log GROUP BY key)").fetchone()[0]
     failed = sum(row.status == "failed" for row in rows)
-    return StoreSummary(
-        header.points, stored(store), kills, claims, int(late), most, failed, csv_bytes(rows, False)
-    )
+    return StoreSummary(header.points, stored(store), most, failed, csv_bytes(rows, False))
 
 
 @contextmanager
@@ -184,23 +145,21 @@ def undisturbed(study: Path, store: Path) -> bytes:
     return csv_bytes(read_rows(store)[1], False)
 
 
-def check(seed: int, kills: int, processes: int) -> Counter[str]:
+def check(seed: int, kills: int) -> Counter[str]:
     """Kill one study so many times. Raises Fault where a point is lost, repeated or different."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         study, store = folder / "kills.yaml", folder / "killed.sqlite"
         study.write_text(STUDY)
         os.environ["PYTHONPATH"] = str(frozen(folder))
-        found = killed(study, store, kills, processes, seed)
+        found = killed(study, store, kills, seed)
         same = undisturbed(study, folder / "alone.sqlite") == found.table
     if not found.sound or not same:
         raise Fault(f"seed {seed}: {replace(found, table=b'')}, the table is the same: {same}")
-    counts = ("points", "rows", "kills", "claims", "failed")
-    return Counter({each: int(getattr(found, each)) for each in counts})
+    return Counter(points=found.points, rows=found.rows, kills=kills, failed=found.failed)
 
 
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.add_argument("--kills", type=int, default=20, help="kills of each study [20]")
-    parser.add_argument("--processes", type=int, default=1, help="commands that work on it at once [1]")
     given = parser.parse_args(arguments)
-    return lambda seed: check(seed, given.kills, given.processes)
+    return lambda seed: check(seed, given.kills)

@@ -38,8 +38,7 @@ def study(tmp_path: Path) -> Path:
     header = StudyHeader("small", "Who packs best?", file.name, TEXT, "c0de", 0)
     keys = [*(row.key for row in rows), "open"]
     with opened(file.with_suffix(".sqlite")) as store:
-        store.ask(header, keys, keys)
-        store.claim(len(keys))
+        store.ask(header, keys)
         store.save(rows)
     return file
 
@@ -69,8 +68,7 @@ def test_rows_of_designs_that_the_store_does_not_know_are_named_and_left_out(tmp
     store = tmp_path / "s.sqlite"
     keys = [row.key for row in rows]
     with opened(store) as made:
-        made.ask(StudyHeader("s", "", "s.yaml", "", "c0de", 0, asked), keys, keys)
-        made.claim(len(keys))
+        made.ask(StudyHeader("s", "", "s.yaml", "", "c0de", 0, asked), keys)
         made.save(rows)
     with pytest.warns(RowsLeftOut, match="left out rows [0-9a-f]{16}, "):
         shown = cm.report(str(store))

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import re
 import signal
 import sqlite3
@@ -56,7 +55,7 @@ def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
     assert out.startswith("s: 2 of 2 points have a row\n")
     assert "cycles above their bound, median over common cases: sync" in out
     with monkeypatch.context() as patched:
-        patched.setattr(StudyEffort, "group", None)  # Nobody is hired where nothing is missing.
+        patched.setattr(StudyEffort, "answers", None)  # Nobody is hired where nothing is missing.
         assert call(capsys, study)[:2] == (0, out)
     study.write_text(STUDY.replace("[sync]", "[sync, ping-pong]"))
     assert call(capsys, study, "--status")[1].startswith("s: 2 of 4 points have a row\n")
@@ -177,20 +176,26 @@ def test_a_mistake_in_the_file_has_its_place_and_an_idle_filter_a_note(
     assert "s.yaml:6:1: unknown key 'seed'" in err
 
 
-def test_ctrl_c_stops_with_what_is_stored_and_the_next_run_goes_on(study: Path, tmp_path: Path) -> None:
-    many = "workloads: [zoo:ds_cnn, zoo:resnet8]\nchips: all\npackers: all\nmerges: all\nstreamers: all\n"
-    study.write_text(many + "node_limit: 1000\n")
+def test_ctrl_c_stops_with_what_is_stored_and_nobody_else_writes_meanwhile(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study.write_text(
+        "workloads: 'guillotine:n=400,seed=1'\npackers: [large-first, cp-sat]\ntime_limit: 600\n"
+    )
     command = [sys.executable, "-m", "chipmodel", "study", str(study)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     store = study.with_suffix(".sqlite")
     wait_until(lambda: store.is_file() and _stored(store) > 0)
-    os.kill(process.pid, signal.SIGINT)
+    code, out, err = call(capsys, study)
+    assert (code, out) == (2, "")
+    assert f"the store is in use: process {process.pid} on " in err
+    code, now, _ = call(capsys, study, "--status")
+    assert (code, now.startswith("s: 1 of 2 points have a row\n")) == (3, True)
+    process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130
-    assert err == "stopped; what is finished is stored: run it again to go on\n"
-    stored = _stored(store)
-    assert f"{stored} of {read_rows(store)[0].points:,} points have a row" in out
-    assert 0 < stored < read_rows(store)[0].points
+    assert out == now
+    assert err.endswith("stopped; what is finished is stored: run it again to go on\n")
 
 
 def _stored(store: Path) -> int:
@@ -212,7 +217,7 @@ def test_what_is_said_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     now, heard = 0.0, list[object]()
     monkeypatch.setattr("chipmodel.studies.progress.monotonic", lambda: now)
     points = [point("slow")] * 1000 + [point("quick")] * 6000
-    counts = StudyCounts(7000, {"feasible": 1}, 0, 0)
+    counts = StudyCounts(7000, {"feasible": 1}, 0)
     follower = StudyStatus(counts, points, [row("slow", 9.0)], heard.append)
     now = 2.0
     follower([row("quick", 1.0), row("quick", 3.0)])

@@ -26,7 +26,7 @@ from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.store import opened, read_rows
 from chipmodel.studies.task import PointTask
 from tests.chipmodel.studies.support import HEADER, tasks
-from tests.fuzz.study_kills import cluster, killed, undisturbed
+from tests.fuzz.study_kills import StoreSummary, cluster, killed, undisturbed
 
 STUDY = """
 workloads: [zoo:ds_cnn, zoo:wakeword, w.csv, zoo:autoencoder]
@@ -55,19 +55,18 @@ def nothing(rows: Sequence[Row]) -> None:
     pass
 
 
-def run(store: Path, asked: Sequence[PointTask], workers: Any, watch: Watch = nothing) -> tuple[Row, ...]:
-    keys = [task.key for task in asked]
-    with opened(store) as link, workers:
-        link.ask(replace(HEADER, code=code_version()), keys, keys)
-        work(link, {task.key: task for task in asked}, workers, watch)
+def run(
+    store: Path, asked: Sequence[PointTask], workers: LocalPool | Cluster, watch: Watch = nothing
+) -> tuple[Row, ...]:
+    with opened(store) as link:
+        link.ask(replace(HEADER, code=code_version()), [task.key for task in asked])
+        work(link, workers.answers(asked), watch)
     return read_rows(store)[1]
 
 
 def test_sigkill_at_random_moments_loses_nothing_and_repeats_nothing(folder: Path) -> None:
-    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, processes=1, seed=5)
-    assert found.sound
-    assert (found.rows, found.points, found.failed) == (52, 52, 0)
-    assert found.table == undisturbed(folder / "s.yaml", folder / "alone.sqlite")
+    found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, seed=5)
+    assert found == StoreSummary(52, 52, 1, 0, undisturbed(folder / "s.yaml", folder / "alone.sqlite"))
 
 
 def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folder: Path, made: Any) -> None:
@@ -122,13 +121,11 @@ def test_a_lost_scheduler_is_one_clear_error_without_logs(
         raise lost
 
     hint = "is gone\n  hint: start it again, and run the study again"
-    with Cluster(made.scheduler_address) as workers:
-        monkeypatch.setattr("distributed.Client.nthreads", fail)
+    for method in ("submit", "nthreads"):
+        workers = Cluster(made.scheduler_address)
+        monkeypatch.setattr(f"distributed.Client.{method}", fail)
         with pytest.raises(ChipmodelError, match=hint):
-            assert workers.room
-        monkeypatch.setattr("distributed.Client.submit", fail)
-        with pytest.raises(ChipmodelError, match=hint):
-            workers.give(tasks("workloads: zoo:ds_cnn"))
+            next(workers.answers(tasks("workloads: zoo:ds_cnn")))
     assert capfd.readouterr() == ("", "")
 
 

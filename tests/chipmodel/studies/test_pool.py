@@ -1,12 +1,10 @@
-"""The local pool: the rows of its points, whoever dies, and no worker that outlives its pool."""
+"""The local pool: the rows of its points, whoever dies, and no worker that outlives it."""
 
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +14,8 @@ from chipmodel.errors import ChipmodelError
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.pool import LocalPool
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.worker_group import BatchSize
 from chipmodel.studies.workload import load_workload
-from tests.chipmodel.studies.support import row, tasks
+from tests.chipmodel.studies.support import tasks
 from tests.support.folders import ROOT
 from tests.support.work import wait_until
 
@@ -29,15 +26,16 @@ SLOW = "workloads: 'guillotine:n=400,seed=1'\npackers: cp-sat\ntime_limit: 600"
 def all_rows(
     pool: LocalPool, asked: Sequence[PointTask], meanwhile: Callable[[int], None] = lambda done: None
 ) -> list[Row]:
-    """As the engine does it: as many as there is room for, until all are answered."""
-    waiting, rows = list(asked), list[Row]()
-    while waiting or pool.busy:
-        room = pool.room
-        pool.give(waiting[:room])
-        del waiting[:room]
-        rows += pool.take(0.2)
+    rows = list[Row]()
+    for each in pool.answers(asked):
+        rows += each
         meanwhile(len(rows))
     return rows
+
+
+def pid_at(pool: LocalPool, task: PointTask) -> int | None:
+    """The process that is answering a point, if one is."""
+    return next((each.process.pid for each in pool.workers if each.task == task), None)
 
 
 def timeless(rows: Sequence[Row]) -> list[Row]:
@@ -47,102 +45,69 @@ def timeless(rows: Sequence[Row]) -> list[Row]:
 def test_rows_are_those_of_one_process() -> None:
     asked = tasks(QUICK)
     cache = WorkerCache(load_workload)
-    with LocalPool(2) as pool:
-        assert timeless(all_rows(pool, asked)) == timeless([answer(task, cache) for task in asked])
+    assert timeless(all_rows(LocalPool(2), asked)) == timeless([answer(task, cache) for task in asked])
 
 
 def test_killed_workers_lose_no_point_and_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "chipmodel.studies.pool.MOST_DEATHS", 4
-    )  # Three may come at one point, which then goes on.
+    # Three deaths may come at one point, which then goes on.
+    monkeypatch.setattr("chipmodel.studies.pool.MOST_DEATHS", 4)
     asked = tasks(QUICK + "\nseeds: 0\nmerges: [conflict, none]\nstreamers: [sync, ping-pong]")
-    deaths: list[int] = []
+    pool, deaths = LocalPool(2), list[int]()
 
     def meanwhile(done: int) -> None:
         if done > 10 * len(deaths) and len(deaths) < 3:
-            deaths.append(pool.pids[len(deaths) % 2])
+            deaths.append(pool.workers[len(deaths) % 2].process.pid or 0)
             os.kill(deaths[-1], signal.SIGKILL)
 
-    with LocalPool(2) as pool:
-        rows = all_rows(pool, asked, meanwhile)
-        assert deaths
-        # The last one may have died with nothing left to do.
-        assert len(set(pool.pids) & set(deaths[:-1])) == 0
+    rows = all_rows(pool, asked, meanwhile)
+    assert len(deaths) == 3
     assert [each.key for each in timeless(rows)] == sorted(task.key for task in asked)
     assert not [each.error for each in rows if each.status == "failed"]
 
 
-def test_points_given_to_a_worker_that_has_died_are_answered() -> None:
-    asked = tasks(QUICK)
-    with LocalPool(1) as pool:
-        rows = all_rows(pool, asked[:1])
-        (pid,) = pool.pids
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not running(pid))
-        rows += all_rows(pool, asked[1:])
-        assert pool.pids != [pid]
-    assert sorted(each.key for each in rows) == sorted(task.key for task in asked)
-    assert not [each.error for each in rows if each.status == "failed"]
-
-
 def test_workers_that_die_before_they_begin_end_the_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chipmodel.studies.pool.begin", partial(os._exit, 3))
-    with LocalPool(1) as pool, pytest.raises(ChipmodelError, match="each worker ended with code 3 before it"):
-        all_rows(pool, tasks(QUICK))
+    monkeypatch.setattr("chipmodel.studies.pool.serve", sys.exit)
+    with pytest.raises(ChipmodelError, match="each worker ended with code 1 before it"):
+        all_rows(LocalPool(1), tasks(QUICK))
 
 
 def test_a_point_that_ends_its_workers_fails_alone() -> None:
     (slow,) = tasks(SLOW)
-    quick = tasks(QUICK)
+    quick, pool = tasks(QUICK), LocalPool(2)
 
     def meanwhile(done: int) -> None:
-        pid = pool.pid_at(slow.key)
+        pid = pid_at(pool, slow)
         if pid is not None and running(pid):
             os.kill(pid, signal.SIGKILL)
 
-    with LocalPool(2) as pool:
-        rows = {each.key: each for each in all_rows(pool, [quick[0], slow, *quick[1:]], meanwhile)}
+    rows = {each.key: each for each in all_rows(pool, [quick[0], slow, *quick[1:]], meanwhile)}
     assert rows[slow.key].status == "failed"
     assert "ended by signal 9 at this point, 2 times" in rows[slow.key].error
     assert all(rows[task.key].status != "failed" for task in quick)
 
 
-def test_an_answer_does_not_wait_for_the_next_point() -> None:
-    """The next one may take an hour, and a worker that dies at it is not to have died at this one."""
-    quick, (slow,) = tasks(QUICK)[:1], tasks(SLOW)
-    with LocalPool(1) as pool:
-        pool.give([*quick, slow])
-        rows: list[Row] = []
-
-        def answered() -> bool:
-            rows.extend(pool.take(0.2))
-            return bool(rows)
-
-        wait_until(answered)
-        assert [each.key for each in rows] == [quick[0].key]
-        wait_until(lambda: pool.pid_at(slow.key) is not None)
-
-
-def test_workers_end_with_their_pool_and_with_its_process() -> None:
-    with LocalPool(1) as pool:
-        all_rows(pool, tasks(QUICK)[:1])
-        pids = pool.pids
+def test_workers_end_with_their_answers_and_with_their_process() -> None:
+    pool = LocalPool(1)
+    answers = pool.answers([*tasks(QUICK)[:1], *tasks(SLOW)])
+    assert any(rows for rows in answers)
+    pids = [each.process.pid or 0 for each in pool.workers]
+    assert any(map(running, pids))
+    answers.close()
     assert not any(map(running, pids))
     script = (
         "from tests.chipmodel.studies.test_pool import *\n"
-        "pool = LocalPool(2)\npool.give(tasks(SLOW))\n"
-        "wait_until(lambda: pool.pid_at(tasks(SLOW)[0].key))\n"
-        "print(*pool.pids, flush=True)\nsys.stdin.read()\n"
+        "pool = LocalPool(1)\n"
+        "for _ in pool.answers(tasks(SLOW)):\n"
+        "    if pid := pid_at(pool, tasks(SLOW)[0]):\n"
+        "        print(pid, flush=True)\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert process.stdout is not None
-    orphans = [int(pid) for pid in process.stdout.readline().split()]
-    assert all(map(running, orphans))
+    orphan = int(process.stdout.readline())
+    assert running(orphan)
     process.kill()
     process.communicate()
-    wait_until(lambda: not any(map(running, orphans)))
+    wait_until(lambda: not running(orphan))
 
 
 @pytest.mark.parametrize("end", [EOFError, BrokenPipeError])
@@ -152,7 +117,7 @@ def test_a_server_of_workers_that_ends_is_told(end: type[Exception], monkeypatch
 
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", start)
     with pytest.raises(ChipmodelError, match="server that starts workers has ended"):
-        LocalPool(1)
+        all_rows(LocalPool(1), tasks(QUICK))
 
 
 def running(pid: int) -> bool:
@@ -161,14 +126,3 @@ def running(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "points"),
-    [([], 1), ([0.01], 25), ([0.001] * 3, 32), ([0.001, 0.1], 2), ([9.0], 1), ([0.0], 32)],
-)
-def test_the_slowest_of_late_says_how_many_points_are_handed_out(seconds: list[float], points: int) -> None:
-    batch_size = BatchSize(0.25, 32)
-    for each in seconds:
-        batch_size.saw(replace(row("k1"), seconds=each))
-    assert batch_size.points == points

@@ -141,7 +141,7 @@ class Home:
         header = StudyHeader(study.name, study.title, study.file.name, study.text, code_version(), len(tasks))
         cache = WorkerCache(load_workload)
         with opened(self.path / "study.sqlite") as store:
-            store.ask(header, [task.key for task in tasks], [task.key for task in tasks])
+            store.ask(header, [task.key for task in tasks])
             store.save([answer(task, cache) for task in tasks[1:]])
 
 

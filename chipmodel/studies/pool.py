@@ -107,6 +107,8 @@ class LocalPool:
                 yield [row for each in heard for row in self._heard(each, waiting)]
         finally:
             for each in self.workers:
+                each.process.kill()  # All at once, before any is waited for.
+            for each in self.workers:
                 each.end()
 
     def _heard(self, worker: _Worker, waiting: deque[PointTask]) -> list[Row]:

@@ -22,7 +22,7 @@ BUSY_SECONDS = 60.0
 NEW = (0, 0)
 """application_id and user_version of a file that has never been written."""
 LOCK_SUFFIX = "-writer"
-"""Of the file beside a store that its only writer has locked."""
+"""The ending of the file beside a store that its only writer has locked."""
 
 _SCHEMA = f"""
 CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -75,8 +75,8 @@ class Cluster:
         self._read: dict[Source, bytes | Exception] = {}
 
     def answers(self, tasks: Sequence[PointTask]) -> Generator[list[Row]]:
-        """Rows as ``LocalPool.answers`` has them. Raises ChipmodelError where the scheduler stops, or a worker
-        runs another version of chipmodel."""
+        """Rows as ``LocalPool.answers`` has them. Raises ChipmodelError where the scheduler stops, or where a
+        worker runs another version of chipmodel."""
         waiting = deque(tasks)
         try:
             while waiting or self._given:

@@ -12,7 +12,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import replace
 
 from chipmodel.hardware.chip import Chip
@@ -46,21 +46,26 @@ def plan_with_chosen_places(request: PlanRequest, make: Make, judge: Judge) -> P
 def _with_fewer(request: PlanRequest, first: Planned | None) -> list[Program]:
     """``request.program`` with fewer tensors that share memory, where the ``first`` plan may be worse."""
     program, every = request.program, list(request.program.ops())
-    changes: list[Callable[[Op], Op]] = [
-        lambda op: replace(op, overwrites=None) if op.overwrites in program.inputs else op
-    ]
-    both = any(op.overwrites for op in every) and any(op.absorbs for op in every)
+    taken = {op.overwrites for op in every if op.overwrites}
+    kinds = [(taken.intersection(program.inputs), False)]
+    both = taken and any(op.absorbs for op in every)
     if len(every) <= MOST_OPS and (both or first is None or _is_short(first, request.chip)):
-        changes += [
-            lambda op: replace(op, overwrites=None),
-            lambda op: replace(op, absorbs=()),
-            lambda op: replace(op, overwrites=None, absorbs=()),
-        ]
+        kinds += [(taken, False), (set(), True), (taken, True)]
     found = [program]
-    for change in changes:
-        fewer = replace(program, body=with_ops(program.body, change))
+    for names, pieces in kinds:
+        fewer = _apart(program, names, pieces)
         found += [] if fewer in found else [fewer]
     return found[1:]
+
+
+def _apart(program: Program, names: Collection[str], pieces: bool) -> Program:
+    """``program`` with the memory of tensors ``names`` left to them, and perhaps that of a concat's pieces."""
+
+    def change(op: Op) -> Op:
+        old, absorbs = op.overwrites, () if pieces else op.absorbs
+        return replace(op, overwrites=None if old in names else old, absorbs=absorbs)
+
+    return replace(program, body=with_ops(program.body, change))
 
 
 def _is_short(planned: Planned, chip: Chip) -> bool:

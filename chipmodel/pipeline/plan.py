@@ -28,7 +28,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rival_streamers import begun_with_default, plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
 from chipmodel.pipeline.twice_choice import plan_once_or_twice
-from chipmodel.pipeline.weight_choice import judged_plan, with_chosen_weights
+from chipmodel.pipeline.weight_choice import Judged, judged_plan, with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
 from solvers.branches.mergers import merge_arms, packer_of_merge
@@ -73,15 +73,18 @@ def _plan_along(request: PlanRequest, path: Mapping[str, str]) -> Planned:
     def make(asked: PlanRequest) -> Planned:
         return plan_once_placed(choose_weights(asked, path), path)
 
+    def judge(asked: PlanRequest, planned: Planned) -> Judged:
+        return judged_plan(asked, planned, path)
+
     best, default = begun_with_default(
         request,
-        lambda asked: plan_with_chosen_places(asked, make, lambda *made: judged_plan(*made, path)),
-        lambda planned: judged_plan(request, planned, path).rank,
+        lambda asked: plan_with_chosen_places(asked, make, judge),
+        lambda planned: judge(request, planned).rank,
         lambda planned: planned.program,
     )
     if default is None:
         return best
-    return replace(best, default_cycles=judged_plan(request, default, path).trace.cycles)
+    return replace(best, default_cycles=judge(request, default).trace.cycles)
 
 
 def choose_weights(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) -> PlanRequest:

@@ -59,7 +59,7 @@ def _with_fewer(request: PlanRequest, first: Planned | None) -> list[Program]:
 
 
 def _apart(program: Program, names: Collection[str], pieces: bool) -> Program:
-    """``program`` with the memory of tensors ``names`` left to them, and perhaps that of a concat's pieces."""
+    """``program`` with the memory of tensors ``names`` left to them, and perhaps of a concat's pieces."""
 
     def change(op: Op) -> Op:
         old, absorbs = op.overwrites, () if pieces else op.absorbs

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import groupby, islice, takewhile
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from chipmodel.bounds.op_parts import MOST_ROWS, OpParts, units
@@ -23,6 +23,7 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
+from chipmodel.model.short_path import shortened
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
@@ -34,7 +35,8 @@ from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 KNOWN_OPS = 4096
 """Ops whose cycles in parts are kept (assumed)."""
 MAX_OP_RUNS = 600
-"""Runs of ops on a path up to which there is such a bound (assumed: about a second)."""
+"""Runs of ops on a path, of a loop four iterations, up to which there is such a bound (assumed: about a
+second)."""
 
 
 def fluid_bound(
@@ -58,7 +60,8 @@ def fluid_bound(
     if problem is None:
         return None
     found = least_time(problem)
-    names = [op.name for op, _ in islice(program.runs_along(path), MAX_OP_RUNS)]
+    short = shortened(program, path, MAX_OP_RUNS)
+    names = [op.name for op, _ in short.runs] if short else []
     return TimeBound(found.cycles, tuple(_bindings(found, names)))
 
 
@@ -83,12 +86,13 @@ def fluid_problem(
     program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
 ) -> FluidProblem | None:
     """Return the numbers of a run along ``path``; None as ``fluid_bound``."""
-    runs = list(islice(program.runs_along(path), MAX_OP_RUNS + 1))
-    if chip.cores > 1 or not runs or len(runs) > MAX_OP_RUNS:
+    short = shortened(program, path, MAX_OP_RUNS)
+    if chip.cores > 1 or short is None or not short.runs:
         return None
-    of_each = len(runs) // inferences
-    chains = [number + index // of_each for index, (_, number) in enumerate(runs)]
-    return _FluidBuilder(program, chip, [op for op, _ in runs], chains, cascades).problem()
+    of_each = len(short.runs) // inferences
+    chains = [number + index // of_each for index, (_, number) in enumerate(short.runs)]
+    problem = _FluidBuilder(program, chip, [op for op, _ in short.runs], chains, cascades).problem()
+    return replace(problem, repeats=tuple(short.repeats))
 
 
 def _is_single(op: Op) -> bool:

@@ -142,14 +142,23 @@ def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned
 
 def _refuse_enormous(program: Program, chip: Chip) -> None:
     """Raise DoesNotFit for bytes so far beyond both memories that cutting them into slices takes minutes."""
-    memory = chip.shared_memory.bytes + chip.off_chip_bytes
-    most = max(LARGEST_CUT, 2 * memory)
     sizes = {f"tensor {shown(tensor.name)}": tensor.bytes for tensor in program.tensors.values()}
-    sizes["all weights"] = used_weight_bytes(program)
+    sizes["all weights"] = weights = used_weight_bytes(program)
     what, size = max(sizes.items(), key=lambda item: item[1])
-    if size > most:
-        fault = f"{what}: {size:,} B, and the chip has {memory:,} B on and off chip together"
-        raise DoesNotFit(fault, hint="a smaller network, or check the sizes of its ops")
+    if size <= max(LARGEST_CUT, 2 * (chip.shared_memory.bytes + chip.off_chip_bytes)):
+        return
+    own = chip.weights is not None
+    needs = [("Psram", "psram", chip.psram.bytes, sum(sizes.values()) - own * weights)]
+    if chip.weights:
+        needs.append(("the memory of the weights", "weights", chip.weights.memory.bytes, weights))
+    small = [
+        (name, group, has, 1 << needed.bit_length()) for name, group, has, needed in needs if needed > has
+    ]
+    lacks = " and ".join(f"{name} has {has:,} B" for name, _, has, _ in small)
+    sets = " ".join(f"--set {group}.bytes={enough}" for _, group, _, enough in small)
+    called = ", ".join(f"{group}__bytes={enough}" for _, group, _, enough in small)
+    hint = f"a smaller network, or more memory off chip: {sets} (chip(..., {called}))"
+    raise DoesNotFit(f"{what}: {size:,} B, and {lacks}", hint=hint)
 
 
 def largest_live_set(problem: Problem, schedule: Schedule) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
-from math import ceil
-from operator import add
+from math import ceil, prod
+from operator import add, mul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvers.fluid.problem import FluidProblem
+from solvers.fluid.problem import FluidProblem, FluidTensor
 from solvers.fluid.residents import TRACKED, Residents
 from solvers.fluid.stripes import UNBOUNDED, Separations, Turns
 
@@ -24,14 +24,18 @@ RATE_UNITS = 1 << 12
 
 
 class _Fitting:
-    """How many of several sizes have room together."""
+    """How many of several sizes, each so many times, have room together."""
 
-    def __init__(self, sizes: list[int]) -> None:
-        self.sums = np.cumsum(sorted(sizes), dtype=np.int64)
+    def __init__(self, sizes: list[tuple[int, int]]) -> None:
+        self.sizes, times = np.array([*sorted(sizes), (UNBOUNDED, 1)], np.int64).T
+        self.sums = np.cumsum([0, *(self.sizes * times)[:-1]])
+        self.counts = np.cumsum([0, *times[:-1]])
 
     def count(self, room: Integers) -> Integers:
         """Return the most of them that ``room`` bytes hold."""
-        return np.searchsorted(self.sums, room, side="right")
+        at = np.maximum(np.searchsorted(self.sums, room, side="right") - 1, 0)
+        more: Integers = np.maximum(room - self.sums[at], 0) // np.maximum(self.sizes[at], 1)
+        return self.counts[at] + more
 
 
 class FluidAmounts:
@@ -42,14 +46,24 @@ class FluidAmounts:
         self.residents = Residents(problem)
         self.separations, self.turns = Separations(problem), Turns(self.residents)
         self.further, self._further_of = cache(self._further), [cache(op.further) for op in problem.ops]
-        self.loads_after = self._loads_after()
+        runs, borders, repeats = range(self.count), range(self.count + 1), problem.repeats
+        self.times = [prod(n for start, stop, n in repeats if start <= run < stop) for run in runs]
+        """How often each run comes."""
+        around = [[each for each in repeats if each[0] <= border <= each[1]] for border in borders]
+        later = [min([border, *(start for start, _, _ in around[border])]) for border in borders]
+        """Of each border the first run that may come after it; of one in runs that repeat, all of these."""
+        before = [max([border, *(stop for _, stop, _ in around[border])]) for border in borders]
+        self.loads_after = [self._loads_after()[border] for border in later]
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
-        rates = (problem.most_each, *(self.rate(run) for run in reversed(range(self.count))))
-        self._rate_later = [_rounded_up(each) for each in accumulate(rates, max)][::-1]
+        rates = (problem.most_each, *(self.rate(run) for run in reversed(runs)))
+        rate_later = [_rounded_up(each) for each in accumulate(rates, max)][::-1]
+        self._rate_later = [rate_later[border] for border in later]
         """The most DMA cycles of a byte that is loaded after each border."""
-        self._loaded_later = [_Fitting(sizes) for sizes in self._sizes_loaded_after()]
-        self._stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
-        every = self.loads_after[0] + sum(t.store + t.stored for t in problem.tensors)
+        self._loaded_later = [_Fitting(self._sizes_ahead(*each)) for each in zip(borders, later, strict=True)]
+        stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
+        self._stored_before = [stored_before[border] for border in before]
+        stores = (self.times[t.made] * (t.store + t.stored) for t in problem.tensors if t.made is not None)
+        every = self.loads_after[0] + sum(stores)
         # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
         room = int(self.ahead_in(np.array(problem.capacity), 0)) + TRACKED * problem.set_up
         self.most = max(1, min(room, every))
@@ -61,29 +75,38 @@ class FluidAmounts:
         for tensor in self.problem.tensors:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 loads[run] += cycles
-        return list(accumulate(reversed(loads), initial=0))[::-1]
+        every = map(mul, reversed(loads), reversed(self.times))
+        return list(accumulate(every, initial=0))[::-1]
 
-    def _sizes_loaded_after(self) -> list[list[int]]:
-        """The least bytes of each load of the runs after each border."""
-        sizes: list[list[int]] = [[] for _ in range(self.count + 1)]
-        for run, op in enumerate(self.problem.ops):
-            if op.weights and not op.most_loaded:  # of several loads, what is there may save one
-                sizes[run].append(1 + (op.weights - 1) % max(1, self.problem.capacity))
-        for tensor in self.problem.tensors:
-            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
-                if cycles:
-                    sizes[run].append(self._least_bytes(cycles))
-        return list(accumulate(reversed(sizes), add, initial=list[int]()))[::-1][:-1]
+    def _sizes_ahead(self, border: int, later: int) -> list[tuple[int, int]]:
+        """The least bytes of each load of the runs from ``later`` on that may come before a border, and how
+        often it comes: of weights, and of tensors that are made by then."""
+        sizes = [
+            (self._least_bytes(cycles), self._times_read(tensor, run))
+            for tensor in self.problem.tensors
+            if tensor.made is None or tensor.made < border
+            for run, cycles in zip(tensor.reads, tensor.loads, strict=True)
+            if cycles and run >= later
+        ]
+        for run, op in enumerate(self.problem.ops[later:], later):
+            if op.weights and op.set_up and not op.most_loaded:  # of several, what is there may save one
+                size = 1 + (op.weights - 1) % max(1, self.problem.capacity)
+                sizes.append((size, self.times[run]))
+        return sizes
 
-    def _sizes_stored_before(self) -> list[list[int]]:
-        """The least bytes of each store of the runs before each border."""
-        sizes: list[list[int]] = [[] for _ in range(self.count)]
+    def _times_read(self, tensor: FluidTensor, run: int) -> int:
+        """How often a run reads the same tensor: one that is there before the runs that repeat, and after."""
+        made, last = -1 if tensor.made is None else tensor.made, tensor.reads[-1]
+        return prod(n for start, stop, n in self.problem.repeats if made < start <= run < stop <= last)
+
+    def _sizes_stored_before(self) -> list[list[tuple[int, int]]]:
+        """The least bytes of each store of the runs before each border, and how often it comes."""
+        sizes: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
         for tensor in self.problem.tensors:
             if tensor.made is not None:
-                sizes[tensor.made] += [
-                    self._least_bytes(each) for each in (tensor.store, tensor.stored) if each
-                ]
-        return list(accumulate(sizes, add, initial=list[int]()))
+                stores = (each for each in (tensor.store, tensor.stored) if each)
+                sizes[tensor.made] += [(self._least_bytes(each), self.times[tensor.made]) for each in stores]
+        return list(accumulate(sizes, add, initial=list[tuple[int, int]]()))
 
     def _least_bytes(self, cycles: int) -> int:
         """The least bytes of a transfer of so many cycles."""
@@ -122,6 +145,13 @@ class FluidAmounts:
     def _moved(self, size: Integers, fitting: _Fitting, each: Fraction) -> Integers:
         set_ups = self.problem.set_up * (fitting.count(size) + 1)
         return size * each.numerator // each.denominator + 1 + set_ups
+
+    def least_cycles(self, start: int, stop: int) -> int:
+        """Return the least NPU cycles of runs that repeat, once, with those that repeat inside of them."""
+        inside = [each for each in self.problem.repeats if start < each[0] and each[1] < stop]
+        times = (prod(n for first, end, n in inside if first <= run < end) for run in range(start, stop))
+        ops = zip(times, self.problem.ops[start:stop], strict=True)
+        return sum(count * (op.cycles + min(0, op.alone)) for count, op in ops)
 
     def rate(self, run: int) -> Fraction:
         """Return DMA cycles of each byte of a run's weights, with its share of the set-ups of many loads."""

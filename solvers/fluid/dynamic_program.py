@@ -151,6 +151,10 @@ class _FluidSearch:
         """Passages by where they lead."""
         self.kept = [self._levels_of(op.kept) for op in problem.ops]
         """Levels of each border that what has been kept counts."""
+        self.begun: dict[int, Cycles] = {}
+        """The function of each border where runs begin that repeat."""
+        self.further: dict[int, int] = {}
+        """Cycles that they take beyond their first time, by the border where they end."""
 
     def _levels_of(self, size: int) -> int:
         return min(int(-(-self.amounts.loaded(size) // self.grid.width)), self.grid.levels - 1)
@@ -161,12 +165,32 @@ class _FluidSearch:
         for start in range(last):
             self.places[start, False].close(points)
             self.places[start, True].close(self.inside.points)
+            self._repeat(start)
             self.places[start, False].keep(self.kept[start])
             self._take_from_border(start)
             self._take_long(start)
         self.places[last, False].close(points)
         cycles = int(self.places[last, False].times[0, points == 0][0])
         return FluidTime(cycles, tuple(self._legs()))
+
+    def _repeat(self, border: int) -> None:
+        """Count runs that end at ``border`` as often as they come.
+
+        Their ways make of the function ``f`` of the border before them a function ``F(f)``. A later ``f``
+        makes no earlier one, and one that is later by a constant makes one that is later by it. So if
+        ``F(f)`` is later than ``f`` by ``c`` at least, ``F(F(f))`` is later than ``F(f)`` by ``c`` at least.
+        Nothing is later by less than what the NPU takes than the earliest of all before.
+        """
+        times = self.places[border, False].times
+        for start, stop, count in self.amounts.problem.repeats:
+            if stop == border:
+                later, earliest = int((times - self.begun[start])[times < NEVER].min()), int(times.min())
+                computed = earliest + (count - 1) * self.amounts.least_cycles(start, stop)
+                np.maximum(times + min(later * (count - 1), NEVER >> 1), computed, out=times)
+                np.minimum(times, NEVER, out=times)
+                self.further[border] = int(times.min()) - earliest
+            elif start == border:
+                self.begun[start] = times.copy()
 
     def _take_from_border(self, start: int) -> None:
         """Take the ways over one run and over groups."""
@@ -234,6 +258,7 @@ class _FluidSearch:
             found = [(self._fastest(link, row, ahead), link) for link in self.links[place]]
             (time, before, step), link = min(found, key=lambda each: each[0])
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
+            time -= sum(cycles for stop, cycles in self.further.items() if stop <= link.start[0])
             ends.append(
                 (time, FluidLeg(link.start[0], place[0], 0, computed, before >= most or ahead > room))
             )
@@ -244,8 +269,9 @@ class _FluidSearch:
         ends.reverse()
         begins = [0, *(time for time, _ in ends)]
         return [
-            leg._replace(cycles=max(0, time - begin))
+            leg._replace(cycles=max(0, time - begin) * times, computed=leg.computed * times)
             for begin, (time, leg) in zip(begins, ends, strict=False)
+            for times in (self.amounts.times[leg.start],)
         ]
 
     def _fastest(self, link: _Passage, row: int, ahead: int) -> tuple[int, int, int]:

@@ -151,3 +151,6 @@ class FluidProblem:
     """The same of a store."""
     last_part: int = 0
     """DMA cycles after the last part of the last run, in any number of parts."""
+    repeats: tuple[tuple[int, int, int], ...] = ()
+    """Start, stop and times of runs that come so many times in a row, each time with what the time before has
+    left. Inner ones first; neither the first nor the last run is in one."""

@@ -38,6 +38,8 @@ STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "reside
 PACKERS = ("large-first", "short-first", "greedy-best-fit")
 PATHS = 2
 """Paths simulated of each plan."""
+ITERATIONS = (0, 1, 2, 3, 5, 7, 12)
+"""Of loops: also more than those that stand for all in the bound (``chipmodel.model.short_path``)."""
 CHIPS = ("luna-arcs", "stm32n6", "gap9-psram", "alif-e7")
 PARTS = (1, 2, 4)
 ZOO = (
@@ -122,7 +124,7 @@ def random_runs(
             continue
         if planned.solved.peak > chip.shared_memory.bytes:
             continue
-        for choices in random_paths(program, planned, random)[:PATHS]:
+        for choices in random_paths(program, planned, random, ITERATIONS)[:PATHS]:
             trace = simulate(planned.commands, chip, choices)
             key = tuple(sorted(trace.path.items()))
             if key not in bounds:

@@ -92,9 +92,11 @@ def _body(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
     return tuple(_weighed(node, random) for node in body)
 
 
-def random_paths(program: Program, planned: Planned, random: Random) -> list[dict[str, str]]:
-    """``PATHS`` paths, each a choice for every ``if`` and ``loop``; a loop whose results are read makes one
-    iteration at least."""
+def random_paths(
+    program: Program, planned: Planned, random: Random, numbers: Sequence[int] = range(MAX_ITERATIONS + 1)
+) -> list[dict[str, str]]:
+    """``PATHS`` paths, each a choice for every ``if`` and ``loop`` of ``numbers`` of iterations; a loop whose
+    results are read makes one iteration at least."""
     result: list[dict[str, str]] = []
     for _ in range(PATHS):
         choices: dict[str, str] = {}
@@ -102,7 +104,7 @@ def random_paths(program: Program, planned: Planned, random: Random) -> list[dic
             if isinstance(command, Branch):
                 choices[command.name] = random.choice(command.arms).name
             elif isinstance(command, Repeat):
-                choices[command.name] = str(random.randint(0, MAX_ITERATIONS))
+                choices[command.name] = str(random.choice(numbers))
         try:
             refuse_skipped_results(program, choices)
         except BadInput:

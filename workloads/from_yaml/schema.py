@@ -104,7 +104,9 @@ def _form_of_arm(value: Any) -> str:
 def _form_of_iterations(value: Any) -> str:
     if not isinstance(value, dict):
         return "(number)"
-    return "(range)" if {"min", "max"} & value.keys() else "(table)"
+    keys = cast("dict[object, object]", value).keys()
+    digits = any(each.isdigit() for key in keys for each in str(key))
+    return "(range)" if {"min", "max"} & keys or (keys and not digits) else "(table)"
 
 
 AnyArm = Annotated[

@@ -82,12 +82,12 @@ def test_mobilenetv2_in_353_kib_takes_over_1_11_times_the_cycles() -> None:
 
 def test_slices_of_dense_layers_wait_for_their_loads() -> None:
     """The fastest known plan takes 869,607 cycles. Whole channels, the set-up of each load, numbers of slices
-    from the least on, and that what all slices read was stored before them raise the bound by 10,000 to
-    89,000 each."""
+    from the least on, that what all slices read was stored before them, and that no load comes before what it
+    loads is made raise the bound by 10,000 to 89,000 each."""
     program, chip = reuse(load("zoo:autoencoder"), "all"), load_chip("luna-arcs").with_memory(2080)
     found = fluid_bound(program, chip, {}, cascades=True)
     assert found is not None
-    assert found.cycles == 750_518
+    assert found.cycles == 766_563
 
 
 def test_ops_that_hardly_fit_take_as_many_parts_as_their_shares_need() -> None:

@@ -15,6 +15,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady, unrolled
 from tests.chipmodel.bounds.test_fluid import BYTE_A_CYCLE, cascaded
 from tests.fuzz.cascades import planned_case, random_case, random_choices
+from tests.fuzz.cycle_bounds import random_case as random_small_case
 from tests.support.chips import with_memory
 from tests.support.random_images import ImageShape, random_images
 from workloads.build.builder import ProgramBuilder
@@ -40,6 +41,55 @@ def looped(iterations: int) -> Program:
     builder.add_loop("loop", iterations, body)
     builder.output(b)
     return without_cycles(builder.build())
+
+
+def nested(within: int, around: int) -> Program:
+    """Two convolutions in a loop, between two others in a loop."""
+    builder = ProgramBuilder("nested")
+    x = builder.input("x", (1, CHANNELS, 1, 1))
+    with builder.block() as body:
+        x = builder.conv("a", x, CHANNELS, 1, bias=False)
+        with builder.block() as inner:
+            x = builder.conv("c", builder.conv("b", x, CHANNELS, 1, bias=False), CHANNELS, 1, bias=False)
+        builder.add_loop("inner", within, inner)
+        x = builder.conv("d", x, CHANNELS, 1, bias=False)
+    builder.add_loop("loop", around, body)
+    builder.output(x)
+    return without_cycles(builder.build())
+
+
+@pytest.mark.parametrize("capacity", [300, 600])
+def test_a_few_iterations_stand_for_all(capacity: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is that of all iterations one by one."""
+
+    def bounds() -> tuple[int, int]:
+        path = {"loop": "6", "inner": "5"}
+        return cascaded(looped(16), capacity, {"loop": "16"}), cascaded(nested(5, 6), capacity, path)
+
+    short = bounds()
+    monkeypatch.setattr("chipmodel.model.short_path.ITERATIONS", 16)
+    assert short == bounds()
+
+
+def test_a_million_iterations_are_bounded_as_well() -> None:
+    many = cascaded(nested(999, 1000), 300, {"loop": "1000", "inner": "999"})
+    assert many > 900_000 * (2 * CHANNELS * CHANNELS - 300)
+
+
+@pytest.mark.parametrize(("seed", "path"), [(5, {"loop4": "12"}), (24, {"loop1": "7"})])
+def test_a_few_iterations_never_stand_for_more_than_all(
+    seed: int, path: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the grid of amounts is coarse, so that what is ahead seems to grow in each iteration."""
+    program, chip = random_small_case(seed)
+    for cascades in (False, True):
+        monkeypatch.undo()
+        short = fluid_bound(program, chip, path, cascades)
+        monkeypatch.setattr("chipmodel.model.short_path.ITERATIONS", 12)
+        every = fluid_bound(program, chip, path, cascades)
+        assert short is not None
+        assert every is not None
+        assert 0.99 * every.cycles < short.cycles <= every.cycles
 
 
 def test_straight_runs_are_numbered_along_the_path() -> None:

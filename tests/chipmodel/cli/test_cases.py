@@ -31,6 +31,11 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
         "peak at 65.1 KiB",
     ),
     (
+        ("simulate", "loop_as_documented.yaml"),
+        2,
+        "loop_as_documented.yaml:7:18: unknown key 'most' in 'ops[1].iterations' (keys here are max, min)",
+    ),
+    (
         ("check", "negative_buffer_plan.json", "../../../workloads/tiny_cnn.yaml"),
         2,
         "buffers[2].bytes: expected a whole number of 0 or more, not -1152",

@@ -1,5 +1,6 @@
 """The whole way: rounds, refusals, the smallest capacity, and plans that once were wrong."""
 
+import re
 from dataclasses import replace
 from random import Random
 
@@ -56,6 +57,21 @@ def test_where_no_round_fits_the_smallest_peak_is_taken() -> None:
     assert planned.solved.peak == min(a.peak for a in planned.attempts) > 6400
     assert planned.problem.capacity == 6400
     assert not run(PlanRequest(wide(*[3000] * 40), chip, "naive", "sync")).fits
+
+
+def test_what_no_memory_can_hold_is_refused_with_a_size_of_psram_that_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before it is cut: SharedMemory is large enough."""
+    with pytest.raises(DoesNotFit, match=rf"tensor 't0': {1 << 40:,} B, and Psram has 8,388,608 B\n"):
+        plan(PlanRequest(wide(64, 1 << 40), LUNA_LIKE, "large-first", "sync"))
+    monkeypatch.setattr("chipmodel.pipeline.plan.LARGEST_CUT", 1)
+    chip = with_memory(LUNA_LIKE, 6400)
+    request = PlanRequest(wide(30_000, 30_000), replace(chip, psram=replace(chip.psram, bytes=1000)))
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(request)
+    (size,) = re.findall(r"--set psram\.bytes=(\d+) \(", refusal.value.hint or "")
+    assert run(request.with_chip(replace(chip, psram=replace(chip.psram, bytes=int(size))))).fits
 
 
 def test_of_all_rounds_the_smallest_peak_is_taken_also_if_it_was_not_the_last() -> None:
@@ -236,9 +252,3 @@ def test_a_path_may_not_skip_what_is_read_later() -> None:
     }
     with pytest.raises(BadInput, match=r"--path loop=00: .* no iterations never defines"):
         run(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), {"loop": "00"})
-
-
-def test_what_no_memory_can_hold_is_refused_before_it_is_cut() -> None:
-    memories = LUNA_LIKE.shared_memory.bytes + LUNA_LIKE.psram.bytes
-    with pytest.raises(DoesNotFit, match=f"tensor 't0': {1 << 40:,} B, and the chip has {memories:,} B"):
-        plan(PlanRequest(wide(64, 1 << 40), LUNA_LIKE, "large-first", "sync"))

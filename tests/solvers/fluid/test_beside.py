@@ -91,7 +91,7 @@ def test_set_ups_are_those_of_what_has_room() -> None:
     """Its own weights, input and result; the result before; and of six later loads those that fit at once."""
     earlier, own = replace(result(150, 0), stored=157), replace(result(150, 1), stored=157)
     read = replace(loaded(150, 1), loads=(157,))
-    ops = few(10), few(LONG, 400), *(few(10, 200) for _ in range(6))
+    ops = few(10), few(LONG, 400), *(replace(few(10, 200), set_up=7) for _ in range(6))
     found = beside(replace(run_of(*ops, tensors=(earlier, read, own)), set_up=7), 1)
     assert found[LONG] == 300 + 1 + 7 * (3 + 1 + 1)
     assert found[LONG + 1000] == 1300 + 1 + 7 * (3 + 1 + 5)

@@ -199,7 +199,7 @@ def searched(problem: TierProblem, settings: TierSettings) -> TierSearchResult:
     for a cost in bytes: tiers have their own."""
     if settings.cost != "cycles":
         raise BadInput(f"tiers have no cost in {settings.cost}", hint="leave it out")
-    return search(problem, None, settings.segment or 1, ActionRule(actions=settings.actions))
+    return search(problem, None, settings.segment or 1, ActionRule(settings.changes, settings.actions))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

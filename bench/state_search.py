@@ -95,7 +95,7 @@ def main() -> None:
         between = time.process_time()
         found = tiers.found()
         ended = time.process_time()
-        initial, cycles = found.initial_cycles, found.state.cycles
+        initial, cycles = found.initial.cycles, found.state.cycles
         total, better = total + 1, better + (cycles < initial)
         greedy = None if options.no_runs else run_cycles(program, chip, "large-first")
         searched = None if options.no_runs else run_cycles(program, chip, "state-search")

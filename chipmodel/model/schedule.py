@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.model.tier_states import StateSearch
 
 Direction = Literal["load", "store"]
 SHARED, PSRAM, WEIGHTS = "shared_memory", "psram", "weights"
@@ -264,15 +265,6 @@ class Late:
     cycles: int
 
 
-class StateCost(NamedTuple):
-    """The cost of all reads, writes and transfers of tensors in the state that a search over memory tiers
-    began with, and in the one that it found."""
-
-    initial: int
-    found: int
-    unit: Literal["cycles", "bytes"]
-
-
 @dataclass(frozen=True, slots=True)
 class CascadeOps:
     """Which ops a cascade has, in the order of the program, and whether it computes each row once: whether
@@ -322,7 +314,7 @@ class Schedule:
     """In linear order."""
     late: tuple[Late, ...] = ()
     """Late weights as predicted by a streamer that plans by time, in linear order."""
-    state_cost: StateCost | None = None
+    state_search: StateSearch | None = None
     """None where no search over memory tiers decided what leaves SharedMemory."""
     in_rows: tuple[tuple[str, int], ...] = ()
     """Ops whose output takes the memory of an input row by row, with the most rows of a step."""

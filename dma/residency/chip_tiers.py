@@ -79,7 +79,7 @@ class ChipTierProblem:
         each within the search's default limit and until the ``deadline``."""
         limits = replace(default_limits(self.problem), deadline=deadline)
         segments = SEGMENT_LENGTHS if self.settings.segment is None else (self.settings.segment,)
-        rule = ActionRule(actions=self.settings.actions)
+        rule = ActionRule(self.settings.changes, self.settings.actions)
         searched = _searched if deadline is NO_DEADLINE else search
         found = (searched(self.problem, limits, segment, rule) for segment in segments)
         return min(found, key=lambda f: f.state.cycles)

@@ -19,7 +19,7 @@ from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.identity import Same
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
-from chipmodel.model.schedule import StateCost
+from chipmodel.model.tier_states import StateSearch
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
 from chipmodel.rewrites.in_place import PlaceInTensor
 from chipmodel.rewrites.splittable import SLICE_MARK
@@ -69,7 +69,7 @@ class Residency:
     """The share of an op's weights that should stay for all iterations of a loop; no entry: none."""
     rings: Mapping[str, SharedRing] = field(default_factory=dict[str, SharedRing])
     """The rolling buffer of a storage that several tensors share row by row; no entry: none."""
-    cost: StateCost | None = None
+    search: StateSearch | None = None
     """What the state search made of its initial state; None where another planner decided."""
 
     @property

@@ -6,15 +6,19 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.identity import Same
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import StateCost
+from chipmodel.model.tier_states import BlockStates, BlockStay, StateSearch
 from dma.residency.chip_tiers import ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tier_segments import residency_of
-from solvers.tiers.settings import STANDARD, TierSettings
+from solvers.tiers.problem import TierProblem, TierState
+from solvers.tiers.search import TierSearchResult
+from solvers.tiers.settings import STANDARD, TierCost, TierSettings
 
 
 def decide_tiers(
@@ -35,5 +39,35 @@ def decide_tiers(
             raise
     tiers = ChipTierProblem(program, chip, budget, reserve, settings, further=True)
     found = tiers.found()
-    cost = StateCost(round(found.initial_cycles), round(found.state.cycles), settings.cost)
-    return replace(residency_of(tiers, found.state), cost=cost)
+    whole = _in_all_of_the_memory(Same(program), Same(chip), settings)
+    return replace(residency_of(tiers, found.state), search=replace(whole, planned=round(found.state.cycles)))
+
+
+@lru_cache(maxsize=8)
+def _in_all_of_the_memory(program: Same[Program], chip: Same[Chip], settings: TierSettings) -> StateSearch:
+    """The search where nothing is kept for weights and fragments: its baseline is the same whatever the
+    settings, the streamer, and how often the plan had to be made again in less memory."""
+    size = chip.value.shared_memory.bytes
+    tiers = ChipTierProblem(program.value, chip.value, size, lambda _: 0, settings, further=True)
+    return state_search(tiers.problem, tiers.found(), settings.cost)
+
+
+def state_search(problem: TierProblem, found: TierSearchResult, unit: TierCost) -> StateSearch:
+    """Return the states of a search by the names of tiers, ops and blocks."""
+    return StateSearch(
+        unit=unit,
+        tiers=tuple((tier.name, tier.capacity) for tier in problem.tiers),
+        steps=tuple(step.name for step in problem.steps),
+        initial=_states(problem, found.initial),
+        found=_states(problem, found.state),
+        planned=round(found.state.cycles),
+    )
+
+
+def _states(problem: TierProblem, state: TierState) -> BlockStates:
+    stays: list[BlockStay] = []
+    for block, places, under in zip(problem.blocks, state.stays, state.under, strict=True):
+        for at in places if block.bytes else ():
+            over = problem.blocks[under].name if under is not None and at is places[0] else ""
+            stays.append(BlockStay(block.name, block.bytes, at.tier, at.offset, at.start, at.stop, over))
+    return BlockStates(round(state.cycles), tuple(stays))

@@ -434,7 +434,7 @@ def _schedule(
         striped=tuple(sorted(residency.striped)),
         spilled=residency.spilled,
         cascades=tuple(emission.cascades),
-        state_cost=residency.cost,
+        state_search=residency.search,
         weights_in_place=layout.in_place(),
     )
 

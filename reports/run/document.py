@@ -14,6 +14,7 @@ from reports.run.cores import cores_document
 from reports.run.energy import energy_document
 from reports.run.further_memories import memories_document
 from reports.run.paths import paths_document
+from reports.run.states import search_document
 from reports.run.steady_state import steady_document
 from reports.run.totals import OpTotals, RunTotals, run_totals
 from reports.run.track_record import accuracy, record_document
@@ -57,7 +58,7 @@ def document(result: Result) -> dict[str, object]:
         "striped": list(result.schedule.striped),
         "in_place_by_rows": dict(result.schedule.in_rows),
         **_weights_in_place(result),
-        "state_search": cost._asdict() if (cost := result.schedule.state_cost) else None,
+        "state_search": search_document(search) if (search := result.schedule.state_search) else None,
         **cascades_document(result),
         **vendor_document(result),
         "late_weights": [asdict(late) for late in result.schedule.late],

@@ -13,7 +13,7 @@ from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
-from reports.run.charts import charts_data, of_merging, over_time
+from reports.run.charts import charts_data, of_merging, of_states, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
 from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
@@ -21,6 +21,7 @@ from reports.run.further_memories import further_words
 from reports.run.limits import bound_words, psram_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
+from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
 from reports.run.track_record import accuracy, board_words
@@ -78,6 +79,7 @@ def render_page(
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed = over_time(result, most_bars)
     saved, merged = of_merging(result)
+    states = of_states(result, most_bars)
     cascades = cascade_totals(result)
     graph = network(result, sums, energy)
     values: dict[str, object] = {
@@ -93,6 +95,8 @@ def render_page(
         "timed": timed,
         "merged": merged,
         "saved": saved,
+        "states": states,
+        "searched": search_words(result.schedule.state_search) if result.schedule.state_search else "",
         "cascades": [_cascade_row(each, sums) for each in cascades],
         "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
@@ -121,7 +125,7 @@ def render_page(
         "numeric": [column.numeric for column in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
-        **charts_data((*timed, *merged), {op.name: i for i, op in enumerate(sums.ops)}),
+        **charts_data((*timed, *merged, *states), {op.name: i for i, op in enumerate(sums.ops)}),
         "network": graph,
     }
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly, (LAYOUT,)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import result_energy
-from chipmodel.model.schedule import StateCost
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
@@ -13,6 +12,7 @@ from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_rows
 from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
+from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy, board_words
@@ -179,8 +179,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append(("Weights resident for all inferences", staying))
     if schedule.spilled:
         remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
-    if schedule.state_cost:
-        remarks.append(("State search", _state_cost(schedule.state_cost)))
+    if schedule.state_search:
+        remarks.append(("State search", search_words(schedule.state_search)))
     if schedule.striped:
         remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
     if schedule.in_rows:
@@ -199,13 +199,6 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     if result.bound.bindings:
         remarks.append(("Time lower bound set by", bound_words(result.bound)))
     return remarks + [("Note", note) for note in result.notes]
-
-
-def _state_cost(cost: StateCost) -> str:
-    """What tensors cost in the state found, and in that of the initial rule."""
-    saved = percent(ratio(cost.initial - cost.found, cost.initial))
-    found = f"{count(cost.found)} {cost.unit} for tensors"
-    return f"{found}, {saved} less than by the initial rule, {count(cost.initial)}"
 
 
 def _ends(rounds: list[str]) -> str:

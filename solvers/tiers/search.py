@@ -31,7 +31,8 @@ class TierSearchResult:
     """The state found, which costs at most as much as the initial one."""
 
     state: TierState
-    initial_cycles: Fraction
+    initial: TierState
+    """The state of the initial rule, whatever the search."""
     nodes: int
     """States examined."""
 
@@ -50,9 +51,9 @@ def search(
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
     walk = TierWalk(TierTables(problem), limits or default_limits(problem), segment, rule)
-    initial = walk.total
+    initial = walk.state()
     walk.run()
-    return TierSearchResult(walk.state(), Fraction(initial, walk.tables.scale), walk.nodes)
+    return TierSearchResult(walk.state(), initial, walk.nodes)
 
 
 class TierWalk:

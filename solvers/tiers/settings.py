@@ -21,11 +21,13 @@ LONGEST_SEGMENT = 64
 class TierSettings:
     """``segment``: how many steps are decided together (1 is greedy); None for what the caller tries.
     ``actions``: those that are tried. ``cost``: what is minimised, cycles or the bytes moved between tiers.
+    ``changes``: how many blocks change at a step at most, 1 as in the source.
     """
 
     segment: int | None = None
     actions: frozenset[Action] = frozenset(ACTIONS)
     cost: TierCost = "cycles"
+    changes: int = 2
 
 
 STANDARD = TierSettings()
@@ -37,13 +39,15 @@ def tier_settings(packer: str, text: str) -> Mapping[str, object]:
     given = {name: value for name, _, value in parts}
     tried = given.get("actions", "+".join(ACTIONS)).split("+")
     costs = [each for each in get_args(TierCost) if each == given.get("cost", "cycles")]
-    hint = f"as in {packer}:segment=3,actions=move+swap+reuse,cost=bytes"
-    known = given.keys() <= {"segment", "actions", "cost"} and len(given) == len(parts)
+    hint = f"as in {packer}:segment=3,actions=move+swap+reuse,cost=bytes,changes=1"
+    known = given.keys() <= {"segment", "actions", "cost", "changes"} and len(given) == len(parts)
     if not known or not costs or len(set(tried)) < len(tried) or not set(tried) <= set(ACTIONS):
         raise BadInput(f"{packer}:{text[:60]} are not settings of the state search", hint=hint)
-    segment = None
+    segment, changes = None, STANDARD.changes
     if "segment" in given:
         allowed, what = Interval(1, LONGEST_SEGMENT + 1), f"segment of 1 to {LONGEST_SEGMENT} steps"
         segment = whole_setting(packer, given["segment"], allowed, what, hint)
+    if "changes" in given:
+        changes = whole_setting(packer, given["changes"], Interval(1, 3), "1 or 2 changes", hint)
     actions: frozenset[Action] = frozenset(action for action in ACTIONS if action in tried)
-    return {"settings": TierSettings(segment, actions, costs[0])}
+    return {"settings": TierSettings(segment, actions, costs[0], changes)}

@@ -24,8 +24,8 @@ def test_a_networks_tensors_move_between_any_two_of_three_tiers() -> None:
     problem = three_tiers()
     found = searched(problem, TierSettings(segment=1))
     replay = Replay(problem, found.state).run()
-    assert replay.cycles == found.state.cycles < found.initial_cycles
-    assert Replay(problem, initial_state(problem)).run().cycles == found.initial_cycles
+    assert replay.cycles == found.state.cycles < found.initial.cycles
+    assert Replay(problem, initial_state(problem)).run().cycles == found.initial.cycles
     pairs = {("sram", "second"), ("second", "sram"), ("sram", "psram"), ("sram", "sram")}
     assert replay.moved.keys() == pairs
     assert replay.bytes["sram", "psram"] == 1000, "the network's output"

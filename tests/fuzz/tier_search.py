@@ -77,7 +77,7 @@ def check_case(case: TierCase) -> Counter[str]:
     if asked is None:
         return Counter()
     found = asked.found()
-    initial, cycles = found.initial_cycles, found.state.cycles
+    initial, cycles = found.initial.cycles, found.state.cycles
     least = least_cycles(asked.problem)
     if not least <= cycles <= initial:
         raise Fault(f"{case.network} on {case.chip.name}: {cycles} cycles, from {initial}, bound {least}")

@@ -13,6 +13,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
+from chipmodel.model.tier_states import BlockStates
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
@@ -23,6 +24,7 @@ from dma.residency.greedy import Residency
 from dma.residency.state_search import decide_tiers
 from dma.residency.tier_segments import residency_of
 from solvers.tiers.search import search
+from solvers.tiers.settings import STANDARD, TierSettings
 from tests.dma.residency.test_greedy import skip_connection
 from tests.fuzz.tier_search import cases, check_case
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
@@ -84,7 +86,7 @@ def test_a_tensor_that_only_lives_through_the_widest_op_leaves_for_that_time() -
     tiers = asked_of(skip_connection(), 33000)
     assert tier_of(tiers, "wide2", "wide2", best=False) == PSRAM
     found = tiers.found()
-    assert found.state.cycles < found.initial_cycles
+    assert found.state.cycles < found.initial.cycles
     residency = residency_of(tiers, found.state)
     assert residency.spilled == ("early",)
     assert not residency.striped
@@ -217,7 +219,7 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
         found = search(tiers.problem)
     except DoesNotFit:
         return
-    assert found.state.cycles <= found.initial_cycles
+    assert found.state.cycles <= found.initial.cycles
     residency = residency_of(tiers, found.state)
     for op, through in zip(ops(program.body), residency.through, strict=True):
         assert through + keeps[op.name] <= budget, op.name
@@ -272,6 +274,18 @@ def test_a_second_memory_lowers_the_cost_of_the_state() -> None:
     quick = FurtherMemory("quick", 1 << 16, 0, Fraction(64), 0, Fraction(64))
     plain = decide_tiers(skip_connection(), chip, 33000, nothing)
     better = decide_tiers(skip_connection(), replace(chip, memories=(quick,)), 33000, nothing)
-    assert plain.cost is not None
-    assert better.cost is not None
-    assert better.cost.found < plain.cost.found
+    assert plain.search is not None
+    assert better.search is not None
+    assert better.search.found.cost < plain.search.found.cost
+
+
+def test_the_initial_rule_is_one_baseline_whatever_the_search_and_the_budget() -> None:
+    program, chip = skip_connection(), with_memory(LUNA_LIKE, 33000, 1)
+    baselines: set[tuple[BlockStates, int]] = set()
+    for budget in (33000, 32000):
+        for settings in (STANDARD, TierSettings(3), TierSettings(1, frozenset({"reuse"}))):
+            found = decide_tiers(program, chip, budget, lambda _: 40, settings=settings).search
+            assert found is not None
+            assert found.found.cost <= found.initial.cost
+            baselines.add((found.initial, found.initial.cost))
+    assert len(baselines) == 1

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from solvers.tiers.problem import TierBlock, TierProblem, TierState
 
+ACTIONS = ("move", "swap", "reuse")
 Place = tuple[int, int, int | None]
 """Tier, offset (0 in the last tier), and the block that is overwritten."""
 
@@ -28,17 +29,14 @@ class World:
 class Oracle:
     """Alignments of tiers must be 1."""
 
-    def __init__(self, problem: TierProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: TierProblem, actions: frozenset[str] = frozenset(ACTIONS)) -> None:
+        self.problem, self.actions = problem, actions
         self.blocks = problem.blocks
         self.last = len(problem.tiers) - 1
 
     def initial(self) -> Fraction:
         """The cost of the initial rule."""
-        world = World()
-        for step in range(len(self.problem.steps)):
-            world = self.operate(self.born_by_rule(world, step), step)
-        return world.cost
+        return self.by_rule([World()])[-1].cost
 
     def cheapest(self, changes: int) -> Fraction:
         """The least cost of all sequences with at most ``changes`` actions a step, on different blocks."""
@@ -46,6 +44,28 @@ class Oracle:
         for step in range(len(self.problem.steps)):
             worlds = [self.operate(w, step) for world in worlds for w in self.choices(world, step, changes)]
         return min(world.cost for world in worlds)
+
+    def searched(self, segment: int, changes: int) -> Fraction:
+        """The cost after the source's search: of the states of a segment the first cheapest one is kept, if
+        it is cheaper than the one kept before."""
+        kept = self.by_rule([World()])
+        for start in range(0, len(self.problem.steps), segment):
+            paths = [kept[: start + 1]]
+            for step in range(start, min(len(self.problem.steps), start + segment)):
+                paths = [
+                    [*path, self.operate(world, step)]
+                    for path in paths
+                    for world in self.choices(path[-1], step, changes)
+                ]
+            kept = min([kept, *map(self.by_rule, paths)], key=lambda path: path[-1].cost)
+        return kept[-1].cost
+
+    def by_rule(self, path: list[World]) -> list[World]:
+        """The worlds of a path, and all later ones by the initial rule."""
+        path = list(path)
+        for step in range(len(path) - 1, len(self.problem.steps)):
+            path.append(self.operate(self.born_by_rule(path[-1], step), step))
+        return path
 
     # -- one step ------------------------------------------------------------------------------
 
@@ -68,16 +88,13 @@ class Oracle:
             yield from self.born(after, self.births(step), step, left)
 
     def moved(self, world: World, alive: list[int], step: int, left: int) -> Iterator[tuple[World, int]]:
-        if not alive:
-            yield world, left
-            return
-        block, rest = alive[0], alive[1:]
-        yield from self.moved(world, rest, step, left)
-        if left and block not in world.fixed:
-            for place in self.elsewhere(world, block):
+        yield world, left
+        for at, block in enumerate(alive if left else ()):
+            for place in () if block in world.fixed else self.elsewhere(world, block):
                 after = self.brought(world, block, place, step)
-                if not self.overfull(after, step):
-                    yield from self.moved(after, rest, step, left - 1)
+                action = "move" if place[0] == world.places[block][0] else "swap"
+                if action in self.actions and not self.overfull(after, step):
+                    yield from self.moved(after, alive[at + 1 :], step, left - 1)
 
     def born(self, world: World, births: list[int], step: int, left: int) -> Iterator[World]:
         if not births:
@@ -88,7 +105,8 @@ class Oracle:
         yield from self.born(self.put(world, block, usual, step), rest, step, left)
         for place in self.anywhere(world, block) if left else ():
             after = self.put(world, block, place, step)
-            if place != usual and not self.overfull(after, step):
+            action = "reuse" if place[2] is not None else "move" if place[0] == usual[0] else "swap"
+            if place != usual and action in self.actions and not self.overfull(after, step):
                 yield from self.born(after, rest, step, left - 1)
 
     def operate(self, world: World, step: int) -> World:
@@ -200,7 +218,7 @@ class Oracle:
         size = self.blocks[index].bytes
         for low, high, _, _ in self.spaces(world, tier):
             if low + size <= high:
-                yield from {(tier, low, None), (tier, high - size, None)}
+                yield from dict.fromkeys(((tier, low, None), (tier, high - size, None)))
 
     def overfull(self, world: World, step: int) -> bool:
         """Whether some op from ``step`` on misses its reserve, or room for what passes through."""

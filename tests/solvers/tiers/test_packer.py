@@ -95,6 +95,7 @@ def test_constraints_are_refused() -> None:
         ("segment=3", TierSettings(3)),
         ("actions=swap+reuse,segment=1", TierSettings(1, frozenset({"swap", "reuse"}))),
         ("cost=bytes", TierSettings(cost="bytes")),
+        ("changes=1", TierSettings(changes=1)),
         ("actions=move+swap+reuse,cost=cycles", STANDARD),
     ],
 )
@@ -114,6 +115,7 @@ def test_settings_are_read(text: str, settings: TierSettings) -> None:
         "actions=swap+fly",
         "actions=swap+swap",
         "cost=time",
+        "changes=3",
         "steps=2",
         "segment=3,",
     ],
@@ -121,4 +123,4 @@ def test_settings_are_read(text: str, settings: TierSettings) -> None:
 def test_what_is_none_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         packer_named(f"state-search:{text}")
-    assert refused.value.hint.endswith("state-search:segment=3,actions=move+swap+reuse,cost=bytes")
+    assert refused.value.hint.endswith("state-search:segment=3,actions=move+swap+reuse,cost=bytes,changes=1")

@@ -1,0 +1,55 @@
+"""The states of a search over memory tiers: every step in the document, and the maps before and after."""
+
+from dataclasses import replace
+from typing import Any
+
+from chipmodel.model.tier_states import StateSearch
+from dma.residency.state_search import decide_tiers
+from reports.run.charts import of_states
+from reports.run.page import render_page
+from reports.run.states import search_document, search_words
+from tests.dma.residency.test_greedy import skip_connection
+from tests.reports.sample import sample
+from tests.support.chips import LUNA_LIKE, with_memory
+
+
+def searched() -> StateSearch:
+    found = decide_tiers(skip_connection(), with_memory(LUNA_LIKE, 33000, 1), 33000, lambda _: 0).search
+    assert found is not None
+    return found
+
+
+def test_the_document_has_the_busy_list_of_every_tier_at_every_step() -> None:
+    search = searched()
+    document: Any = search_document(search)
+    assert document["tiers"] == [{"name": "SharedMemory", "bytes": 33000}, {"name": "Psram", "bytes": None}]
+    assert [step["op"] for step in document["after"]] == list(search.steps)
+    where: dict[str, list[list[str]]] = {name: [] for name in ("before", "after")}
+    for when, tiers in where.items():
+        for step in document[when]:
+            tiers.append([t for t, busy in step["busy"].items() if any(b["block"] == "early" for b in busy)])
+            for busy in step["busy"].values():
+                rows = [(b["offset"], b["offset"] + b["bytes"]) for b in busy if "over" not in b]
+                assert rows == sorted(rows)
+            assert all(b["offset"] + b["bytes"] <= 33000 for b in step["busy"]["SharedMemory"])
+    shared, psram = ["SharedMemory"], ["Psram"]
+    assert where["before"][:5] == [shared] * 5
+    assert where["after"][:5] == [shared, shared, psram, psram, psram]
+    assert "% less than by the initial rule" in search_words(search)
+
+
+def test_the_page_has_a_map_of_every_tier_before_and_after() -> None:
+    result = sample()
+    result = replace(result, schedule=replace(result.schedule, state_search=searched()))
+    sections = of_states(result, 1000)
+    assert [s.id for s in sections] == [
+        f"states-{when}-{tier}" for tier in (0, 1) for when in ("before", "after")
+    ]
+    after = sections[3].chart
+    assert [c.key for c in after.legend] == ["swap"]
+    traces: Any = after.figure["data"]
+    assert traces[-1]["customdata"][0][0] == "early"
+    page = render_page(result)
+    assert page.count('class="chart states"') == 4
+    assert of_states(sample(), 1000) == []
+    assert of_states(result, 1)[0].chart.remark.endswith("are not drawn.")

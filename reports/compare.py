@@ -137,13 +137,13 @@ def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
     return "yes" if comparison.fits(row) else "no" if comparison.fits_psram else "no: Psram"
 
 
-def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str]:
-    """Peak, gap, fragmentation and time of a packer."""
+def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str, str]:
+    """Peak, the packer's own bound, gap, fragmentation and time of a packer."""
     if row.peak is None:
-        return "", "", "", "" if row.refused else seconds_text(row.seconds)
+        return "", "", "", "", "" if row.refused else seconds_text(row.seconds)
     gap, waste = comparison.gap(row), row.fragmentation
     cells = (percent(gap or 0.0), percent(waste or 0.0))
-    return count(row.peak), *cells, seconds_text(row.seconds)
+    return count(row.peak), count(row.lower_bound), *cells, seconds_text(row.seconds)
 
 
 def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str, str, str]:
@@ -175,7 +175,7 @@ HeadsAndRows = tuple[tuple[str, ...], Sequence[Sequence[str]]]
 def packer_table(comparison: PlannerComparison) -> HeadsAndRows:
     """Heads and rows of the table of packers."""
     rows = [(r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked]
-    return ("packer", ">peak B", ">gap", ">fragmentation", ">time", "fits"), rows
+    return ("packer", ">peak B", ">proves B", ">gap", ">unused", ">time", "fits"), rows
 
 
 def merger_table(comparison: PlannerComparison) -> HeadsAndRows:
@@ -228,7 +228,8 @@ def _packers(comparison: PlannerComparison) -> PageTable:
         f"All packers have the same {count(len(comparison.problem.buffers))} buffers and make the peak as "
         "small as they can, without knowing the capacity. Every plan passed the same check. A gap is (peak - "
         "bound) / bound, with the highest lower bound on the peak that any of the packers proved; "
-        "fragmentation the share of the peak that no live buffer takes, at the step with the most live bytes "
+        "proves is the packer's own bound, of a heuristic the largest number of bytes alive at once; "
+        "unused the share of the peak that no live buffer takes, at the step with the most live bytes "
         "while the highest buffer is alive; time that of the planner, without loading code.",
         [None if row.refused else comparison.fits(row) for row in comparison.ranked],
         _limits(comparison),

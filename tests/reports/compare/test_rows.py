@@ -98,7 +98,7 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
     ranked = [name for name in firsts if name in ("naive", "none", "exact", "pool")]
     assert ranked == ["exact", "naive", "none", "pool"]
     row = next(line for line in lines if line.split()[:1] == ["naive"])
-    assert row.split() == ["naive", "60", "20.0%", "16.7%", "10", "µs", "no"]
+    assert row.split() == ["naive", "60", "50", "20.0%", "16.7%", "10", "µs", "no"]
     row = next(line for line in lines if line.split()[:1] == ["ping-pong"])
     assert row.split() == ["ping-pong", "100", "25.0%", "0.250", "50.0%", "100.0", "ms", "no"]
     assert "keeps no constraints" in " ".join(text.split())

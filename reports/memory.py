@@ -74,15 +74,19 @@ def _point(point: MemoryPoint) -> dict[str, object]:
 
 
 def headline(answer: MemoryAnswer) -> str:
-    """What the program needs, with cascades and without, and at least, in a sentence."""
-    alone, cascaded = answer.layerwise, answer.cascaded
-    least = f"any plan that moves no tensor needs at least {size(answer.lower_bound)}"
+    """What the program needs, with cascades and without, and which plans need how much at least."""
+    alone, cascaded, again = answer.layerwise, answer.cascaded, answer.recompute
+    recomputed = f"more than {again:g} times the MACs" if again else "rows computed again"
+    least = (
+        f"Without spilled tensors, striped or split ops, cascades named by hand or {recomputed}, "
+        f"no plan in this order of ops needs less than {size(answer.lower_bound)}."
+    )
     if alone.bytes == cascaded.bytes:
-        return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help; {least}."
+        return f"It runs in {size(alone.bytes)} of SharedMemory, and cascades do not help. {least}"
     saved = percent(ratio(alone.bytes - cascaded.bytes, alone.bytes))
     return (
         f"It runs in {size(cascaded.bytes)} of SharedMemory {kind(cascaded)}, {saved} less than the "
-        f"{size(alone.bytes)} layer by layer; {least}."
+        f"{size(alone.bytes)} layer by layer. {least}"
     )
 
 
@@ -192,10 +196,12 @@ def page(answer: MemoryAnswer) -> TablePage:
             "Smallest SharedMemory",
             ("plan", ">B", ">size", ">cycles", *macs, "streamer"),
             smallest_rows(answer),
-            "Plans that fit and move only inputs and outputs of the network to Psram. Weights pass through "
-            "SharedMemory and are included. The lower bound holds for every order of loads, every packing, "
-            "and every cascade of up to 32 ops in any stripes, undivided or in 2, 3, 4, 6 or 8 bands of "
-            f"columns{bands}.",
+            "Plans that fit, spill no tensor and run no op in stripes by itself: what leaves SharedMemory is "
+            "an output of the network that was whole. Weights pass through SharedMemory and are included. "
+            "The lower bound holds for such plans in this order of ops, with every order of loads, every "
+            "packing, and every cascade of up to 32 ops in any stripes, undivided or in 2, 3, 4, 6 or 8 "
+            f"bands of columns{bands}. Cascades named by hand may be longer or have more bands; ops that are "
+            "split into several may need less.",
         ),
         PageTable(
             "cascades",

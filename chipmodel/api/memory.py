@@ -47,7 +47,7 @@ class MemoryFront(ToldAnswer):
 
     @property
     def lower_bound_bytes(self) -> int:
-        """Bytes below which no plan can run without moving tensors."""
+        """Bytes below which no plan is, of the kind that ``headline`` says."""
         return self.answer.lower_bound
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -41,7 +41,8 @@ MOST_POINTS = 100
 def memory(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 
-    In that memory only inputs and outputs of WORKLOAD go to Psram; weights pass through it. The answer has
+    In that memory nothing is spilled and no op runs in stripes by itself: only outputs of WORKLOAD go to
+    Psram, each once it is whole; weights and inputs pass through SharedMemory. The answer has
     two sizes: layer by layer, and with cascades, which run ops stripe by stripe so that the tensors between
     them never exist as a whole. Then come plans for --points sizes, from there to one in which everything
     fits. Only for chips with one core; the size of the chip's own SharedMemory does not matter.

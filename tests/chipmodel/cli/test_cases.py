@@ -10,6 +10,7 @@ from tests.support.folders import ROOT
 CASES = ROOT / "tests" / "data" / "cases"
 DNN = ("--chip", "luna-csk6", "--streamer", "sync", "--in-place", "none", "--cascade", "off")
 CACHE = ("--state", "cache=cache_out", "--steady-state", "8")
+SMALL = ("--chip", "stm32n6", "--set", "shared_memory.bytes=512")
 ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("pack", "exact_wrong_bound.csv"), 0, "9 buffers fit in 191.3 KiB (195,920 B); no plan needs less."),
     (
@@ -23,6 +24,17 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
         ("simulate", "concat_users.yaml", "--chip", "stm32n6"),
         0,
         "(217,892 cycles at 1000 MHz) and peaks at 80.0 KiB",
+    ),
+    (
+        ("memory", "output_rows.yaml", "--chip", "stm32n6", "--streamer", "sync", "--points", "0"),
+        0,
+        "Without spilled tensors, striped or split ops, cascades named by hand or rows computed again, no "
+        "plan in this order of ops needs less than 8.3 KiB",
+    ),
+    (
+        ("simulate", "output_rows.yaml", *SMALL, "--cascade", "a,b", "--streamer", "sync"),
+        0,
+        "Spilled (1): b",
     ),
     (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),
     (

@@ -1,9 +1,11 @@
 """The tiered-memory patent as it is written: any number of memories, and what its search saves on a network.
 
-A tier is NAME,BYTES,LATENCY,BANDWIDTH: core cycles, and bytes a core cycle, from fast to slow; only the last
-one has no BYTES. Its costs are the source's: latency + bytes / bandwidth, for each access of an op as for
-each transfer out of a tier and into one. Inputs and outputs of the network belong in the last tier, weights
-are left out, and an op reaches its tensors in any tier.
+A tier is NAME,BYTES,LATENCY,BANDWIDTH[,LATENCY,BANDWIDTH]: core cycles, and bytes a core cycle, out of the
+tier and into it (alike where only one pair is given), from fast to slow; only the last one may have no BYTES.
+Its costs are the source's: latency + bytes / bandwidth, for each access of an op as for each transfer out of
+a tier and into one. Inputs and outputs of the network belong in the last tier, and an op reaches its tensors
+in any tier. --pin NAME=TIER keeps a tensor in one tier. --constants makes weights blocks too, alive from the
+start to the op that reads them; their first load is not counted, as in the source.
 
 The state is then replayed on memories of bytes that know their block: every transfer copies its bytes in an
 order in which its place is free, every access finds the bytes of its block, and the cycles of all of it must
@@ -11,7 +13,7 @@ be those that the search reports. ``chipmodel simulate --packer state-search`` r
 chip, with stripes, weights and transfers that pass while ops compute.
 
     python -m bench.memory_tiers zoo:mobilenetv1_025 --tier sram,32KiB,1,8 --tier second,32KiB,8,4 \\
-        --tier psram,,60,1 [--settings segment=3,actions=move+swap+reuse]
+        --tier psram,,60,1 [--settings segment=3,actions=move+swap+reuse] [--json FILE]
 
 Source: the tiered-memory patent (CN, 2022), docs/references.md.
 """
@@ -19,10 +21,12 @@ Source: the tiered-memory patent (CN, 2022), docs/references.md.
 from __future__ import annotations
 
 import argparse
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -31,11 +35,12 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from dma.residency.chip_tiers import PSRAM, ChipTierProblem
+from dma.residency.state_search import state_search
 from docs.tools.markdown import table
+from reports.run.states import search_document
 from solvers.core.conflicts import Ints
-from solvers.core.outcome import Limits
 from solvers.tiers.actions import ActionRule
-from solvers.tiers.problem import Cost, Tier, TierBlock, TierProblem, TierState
+from solvers.tiers.problem import Cost, Tier, TierAccess, TierBlock, TierProblem, TierState
 from solvers.tiers.search import TierSearchResult, search
 from solvers.tiers.settings import TierSettings, tier_settings
 from workloads.load import load
@@ -47,18 +52,41 @@ SETTINGS = "segment=3,actions=move+swap+reuse"
 def tier(text: str) -> Tier:
     """Read a tier as a user writes it. Raises BadInput."""
     try:
-        name, size, latency, bandwidth = text.split(",")
-        if int(latency) < 0 or Fraction(bandwidth) <= 0:
-            raise ValueError(text)
-        cost = affine(int(latency), Fraction(bandwidth))
-        return Tier(name, parse_bytes(size) if size else None, cost, cost, cost, cost)
-    except (ValueError, ZeroDivisionError) as reason:
-        raise BadInput(f"{text!r} is no tier", hint="as in sram,32KiB,1,8") from reason
+        name, size, latency, bandwidth, *into = text.split(",")
+        out = affine(latency, bandwidth)
+        enter = affine(*into) if into else out
+        return Tier(name, parse_bytes(size) if size else None, out, enter, out, enter)
+    except (TypeError, ValueError, ZeroDivisionError) as reason:
+        raise BadInput(f"{text!r} is no tier", hint="as in sram,32KiB,1,8 or sram,32KiB,1,8,2,4") from reason
 
 
-def affine(latency: int, bandwidth: Fraction) -> Cost:
+def affine(latency: str, bandwidth: str) -> Cost:
     """The source's cost of an access: ``latency + bytes / bandwidth``."""
-    return lambda size: latency + size / bandwidth
+    cycles, rate = int(latency), Fraction(bandwidth)
+    if cycles < 0 or rate <= 0:
+        raise ValueError(latency, bandwidth)
+    return lambda size: cycles + size / rate
+
+
+def pinned(problem: TierProblem, pins: Sequence[str]) -> TierProblem:
+    """``problem`` with the blocks that ``pins`` name as NAME=TIER in that tier alone. Raises BadInput."""
+    blocks, tiers = {b.name: b for b in problem.blocks}, [each.name for each in problem.tiers]
+    for name, _, where in (pin.rpartition("=") for pin in pins):
+        if name not in blocks or where not in tiers:
+            raise BadInput(f"--pin {name}={where} names no block and tier", hint=f"a tier of {tiers}")
+        blocks[name] = replace(blocks[name], pinned=tiers.index(where))
+    return replace(problem, blocks=tuple(blocks.values()))
+
+
+def with_constants(problem: TierProblem, program: Program) -> TierProblem:
+    """``problem`` with the weights of each op as a block, which no one has to load before the first step."""
+    blocks, steps = list(problem.blocks), list(problem.steps)
+    for at, op in enumerate(program.ops()):
+        size = sum(program.weights[name].bytes for name in op.constants)
+        if size:
+            steps[at] = replace(steps[at], tasks=(*steps[at].tasks, TierAccess(len(blocks), False)))
+            blocks.append(TierBlock(f"{op.name} weights", size, 0, at + 1))
+    return replace(problem, blocks=tuple(blocks), steps=tuple(steps))
 
 
 def tier_problem(program: Program, tiers: Sequence[Tier]) -> TierProblem:
@@ -84,25 +112,28 @@ def tier_problem(program: Program, tiers: Sequence[Tier]) -> TierProblem:
 
 Location = tuple[int, int]
 """A tier, and the first byte of a block there."""
+OUTSIDE = -1
+"""In place of that byte: before a block's life, and after it."""
 
 
 @dataclass
 class Replay:
     """Memories whose bytes know the block that wrote them; ``moved`` counts transfers and their bytes by
-    tiers. The last tier has bytes of its own for every block."""
+    tiers. A last tier without a capacity has bytes of its own for every block; what is brought from or to
+    tiers with one before and after a block's life is outside of their bytes."""
 
     problem: TierProblem
     state: TierState
     cycles: Fraction = Fraction(0)
     memories: list[Ints] = field(init=False)
-    """The block that each byte of a tier is of, or -1; of all tiers but the last."""
+    """The block that each byte of a tier is of, or -1; of all tiers with a capacity."""
     in_last: set[int] = field(default_factory=set[int])
     """The blocks whose bytes are in the last tier, also as a copy of what lies in another."""
     moved: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
     def __post_init__(self) -> None:
-        self.memories = [np.full(tier.capacity or 0, -1, dtype=np.int64) for tier in self.problem.tiers[:-1]]
+        self.memories = [np.full(tier.capacity or 0, -1, dtype=np.int64) for tier in self.problem.tiers]
 
     def run(self) -> Replay:
         """Replay all steps. Raises AssertionError where a block's bytes are not where the state has it."""
@@ -120,13 +151,13 @@ class Replay:
                 memory = self.problem.tiers[where[0]]
                 self.cycles += Fraction(memory.write(size) if task.writes else memory.read(size))
             for index, block in enumerate(self.problem.blocks):
-                if block.stop == at + 1 and block.ends is not None:
-                    self._transfer(index, self._at(index, at), (block.ends, 0))
+                if block.stop == at + 1 and block.ends is not None and block.ends != self._at(index, at)[0]:
+                    self._transfer(index, self._at(index, at), (block.ends, OUTSIDE))
         return self
 
     @property
     def _last(self) -> int:
-        return len(self.problem.tiers) - 1
+        return len(self.problem.tiers) - (self.problem.tiers[-1].capacity is None)
 
     def _at(self, index: int, step: int) -> Location:
         stay = next(s for s in self.state.stays[index] if s.start <= step < s.stop)
@@ -137,7 +168,7 @@ class Replay:
         block = self.problem.blocks[index]
         if step > block.start:
             return self._at(index, step - 1)
-        return None if block.home is None else (block.home, 0)
+        return None if block.home is None else (block.home, OUTSIDE)
 
     def _in_order(self, step: int) -> Iterator[int]:
         """The blocks that arrive at a step, each when no block that has to leave first lies in its place."""
@@ -151,7 +182,7 @@ class Replay:
     def _blocks(self, index: int, other: int, step: int) -> bool:
         """Whether ``other`` has not left the place that block ``index`` comes to."""
         place, held = self._at(index, step), self._before(other, step)
-        if index == other or held is None or held[0] != place[0] or held[0] == self._last:
+        if index == other or held is None or held[0] != place[0] or OUTSIDE in held or held[0] == self._last:
             return False
         size = self.problem.blocks[index].bytes, self.problem.blocks[other].bytes
         return place[1] < held[1] + size[1] and held[1] < place[1] + size[0]
@@ -159,11 +190,13 @@ class Replay:
     def _arrive(self, index: int, step: int) -> None:
         origin, place = self._before(index, step), self._at(index, step)
         block = self.problem.blocks[index]
-        if origin is None:
-            return
-        if step == block.start:
+        written = any(task.writes and task.block == index for task in self.problem.steps[step].tasks)
+        if origin is not None and step == block.start:
             self._write(index, origin)
-        if origin != place:
+        if origin is None or (step == block.start and origin[0] == place[0]):
+            if not written:  # Constants are there from the beginning.
+                self._write(index, place)
+        elif origin != place:
             self._transfer(index, origin, place)
 
     def _transfer(self, index: int, origin: Location, place: Location) -> None:
@@ -182,6 +215,7 @@ class Replay:
         tier, low = place
         if tier == self._last:
             self.in_last.add(index)
+        if tier == self._last or low == OUTSIDE:
             return
         high = low + self.problem.blocks[index].bytes
         assert 0 <= low <= high <= len(self.memories[tier])
@@ -190,8 +224,10 @@ class Replay:
     def _check(self, index: int, place: Location) -> None:
         tier, low = place
         block = self.problem.blocks[index]
-        held = self.memories[tier][low : low + block.bytes] == index if tier < self._last else None
-        assert index in self.in_last if held is None else held.all(), f"{block.name} is lost"
+        if tier == self._last:
+            assert index in self.in_last, f"{block.name} is lost"
+        elif low != OUTSIDE:
+            assert (self.memories[tier][low : low + block.bytes] == index).all(), f"{block.name} is lost"
 
 
 def searched(problem: TierProblem, settings: TierSettings) -> TierSearchResult:
@@ -206,13 +242,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("network", help="a workload without branches or loops, such as zoo:hardnet")
     parser.add_argument("--tier", action="append", help=f"from fast to slow {list(TIERS)}")
+    parser.add_argument("--pin", action="append", default=[], help="NAME=TIER: a tensor that stays there")
+    parser.add_argument("--constants", action="store_true", help="weights are blocks too")
+    parser.add_argument("--json", help="a file for the states step by step")
     parser.add_argument("--settings", default=SETTINGS, help=f"of the state search [{SETTINGS}]")
     asked = parser.parse_args(argv)
-    problem = tier_problem(load(asked.network), [tier(text) for text in asked.tier or TIERS])
+    program = load(asked.network)
+    problem = tier_problem(program, [tier(text) for text in asked.tier or TIERS])
+    problem = pinned(with_constants(problem, program) if asked.constants else problem, asked.pin)
     settings = tier_settings("state-search", asked.settings)["settings"]
     assert isinstance(settings, TierSettings)
     found = searched(problem, settings)
-    before, after = search(problem, Limits(nodes=0)).state, found.state
+    before, after = found.initial, found.state
+    if asked.json:
+        document = search_document(state_search(problem, found, settings.cost))
+        Path(asked.json).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     rows: list[list[str]] = []
     for name, state in (("initial rule", before), (asked.settings, after)):
         replay = Replay(problem, state).run()

@@ -104,7 +104,7 @@ def _cannot_move_later(run: TierRun, step: int) -> bool:
 
 
 def _allocated(run: TierRun, block: int, step: int) -> bool:
-    """Whether the rule has a place for a block; only one that is pinned to a tier may have none."""
+    """Whether the rule has a place for a block."""
     try:
         run.allocate(block, step)
     except DoesNotFit:

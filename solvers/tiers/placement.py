@@ -6,8 +6,8 @@ that dies later, so that the free space grows when the other one dies. Where bot
 the side nearer to the tier's border; a border counts as a neighbour that never dies. What is not overwritten
 is freed when the op ends.
 
-The last tier holds everything, so only *that* a block lies there is recorded; offsets in it are given at the
-end.
+A last tier without a capacity holds everything, so only *that* a block lies there is recorded; offsets in it
+are given at the end.
 
 Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 """
@@ -106,14 +106,15 @@ class TierRun:
     # -- changes -------------------------------------------------------------------------------
 
     def allocate(self, block: int, step: int) -> None:
-        """Place a new block by the rule. Raises DoesNotFit where the tier it is pinned to has no place."""
+        """Place a new block by the rule. Raises DoesNotFit where none of its tiers has a place."""
         for tier in self.tables.allowed[block]:
             found = self._place(block, step, tier)
             if found is not None:
                 return self.put(block, step, tier, *found)
-        problem = self.tables.problem
+        asked = self.tables.problem.blocks[block]
+        where = "any tier" if asked.pinned is None else "the tier that it is pinned to"
         raise DoesNotFit(
-            f"block {problem.blocks[block].name!r} finds no place in the tier that it is pinned to"
+            f"block {asked.name!r} of {asked.bytes:,} B finds no place in {where} at step {step}"
         )
 
     def _place(self, block: int, step: int, tier: int) -> tuple[int, int] | None:

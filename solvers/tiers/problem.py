@@ -96,10 +96,10 @@ class TierStep:
 
 @dataclass(frozen=True, slots=True)
 class TierProblem:
-    """``tiers`` from fast to slow, the last of them without a capacity.
+    """``tiers`` from fast to slow; only the last of them may have no capacity.
 
-    A block's copy in the last tier stays valid until the block is written again, so that it can return there
-    at no cost.
+    If it has none, a block's copy in it stays valid until the block is written again, so that it can return
+    there at no cost.
     """
 
     tiers: tuple[Tier, ...]
@@ -108,8 +108,8 @@ class TierProblem:
 
     def __post_init__(self) -> None:
         """Raise BadInput for inconsistent numbers, naming the tier, block or step."""
-        if not self.tiers or self.tiers[-1].capacity is not None:
-            raise BadInput("the last tier has a capacity", hint="give it none: what fits nowhere lies there")
+        if not self.tiers:
+            raise BadInput("there are no tiers", hint="name one at least")
         for each in self.tiers[:-1]:
             if each.capacity is None:
                 raise BadInput(f"tier {each.name!r} has no capacity", hint="only the last tier may have none")

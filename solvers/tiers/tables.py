@@ -19,11 +19,12 @@ class TierTables:
     def __init__(self, problem: TierProblem) -> None:
         blocks, tiers, steps = problem.blocks, problem.tiers, problem.steps
         self.problem = problem
-        self.last = len(tiers) - 1
+        self.last = len(tiers) - (tiers[-1].capacity is None)
+        """The tier that holds everything, by index; beyond the tiers where all have a capacity."""
         self.size = [b.bytes for b in blocks]
         self.start = [b.start for b in blocks]
         self.stop = [b.stop for b in blocks]
-        self.capacity = [0 if t.capacity is None else t.capacity for t in tiers[:-1]]
+        self.capacity = [t.capacity for t in tiers if t.capacity is not None]
         self.alignment = [[lcm(b.alignment, t.alignment) for t in tiers] for b in blocks]
         self.allowed = [range(len(tiers)) if b.pinned is None else (b.pinned,) for b in blocks]
         self.times = [step.times for step in steps]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.memory_tiers import Replay, searched, tier, tier_problem
+from bench.memory_tiers import Replay, pinned, searched, tier, tier_problem, with_constants
 from chipmodel.errors import BadInput, DoesNotFit
 from solvers.tiers.problem import TierProblem
 from solvers.tiers.search import search
@@ -48,6 +48,8 @@ def test_the_replay_of_random_states_takes_their_cycles() -> None:
     tiers: list[int] = []
     for seed in range(200):
         asked = plainly(seed)
+        if seed % 4 == 0:
+            asked = replace(asked, tiers=(*asked.tiers[:-1], replace(asked.tiers[-1], capacity=30)))
         try:
             found = search(asked, segment=2)
         except DoesNotFit:
@@ -68,7 +70,25 @@ def test_a_state_with_two_blocks_in_one_place_is_found_out() -> None:
         Replay(problem, replace(state, stays=tuple(stays))).run()
 
 
-@pytest.mark.parametrize("text", ["sram,32KiB,1", "sram,32KiB,1,0", "sram,32KB,1,8", "sram,32KiB,x,8"])
+def test_a_finite_last_tier_pins_and_constants() -> None:
+    program = load("zoo:mobilenetv1_025")
+    tiers = [tier("sram,64KiB,1,8,2,4"), tier("psram,700KiB,60,1,80,0.5")]
+    assert (tiers[1].read(100), tiers[1].write(100)) == (60 + 100, 80 + 200)
+    problem = with_constants(tier_problem(program, tiers), program)
+    assert sum(b.bytes for b in problem.blocks if b.name.endswith(" weights")) == program.weight_bytes
+    name = next(b.name for b in problem.blocks if b.pinned is None)
+    problem = pinned(problem, [f"{name}=psram"])
+    found = searched(problem, TierSettings(segment=1, changes=1))
+    for state in (found.initial, found.state):
+        assert Replay(problem, state).run().cycles == state.cycles
+        assert {stay.tier for stay in state.stays[[b.name for b in problem.blocks].index(name)]} == {1}
+    with pytest.raises(DoesNotFit, match="finds no place in any tier at step"):
+        searched(tier_problem(program, [tier("sram,8KiB,1,8"), tier("psram,16KiB,60,1")]), TierSettings())
+    with pytest.raises(BadInput, match="names no block and tier"):
+        pinned(problem, [f"{name}=dram"])
+
+
+@pytest.mark.parametrize("text", ["sram,32KiB,1", "sram,32KiB,1,8,2", "sram,32KiB,1,0", "sram,32KB,1,8", "sram,32KiB,x,8"])
 def test_what_is_no_tier_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         tier(text)

@@ -32,7 +32,8 @@ class Oracle:
     def __init__(self, problem: TierProblem, actions: frozenset[str] = frozenset(ACTIONS)) -> None:
         self.problem, self.actions = problem, actions
         self.blocks = problem.blocks
-        self.last = len(problem.tiers) - 1
+        self.all = range(len(problem.tiers))
+        self.last = len(problem.tiers) - (problem.tiers[-1].capacity is None)
 
     def initial(self) -> Fraction:
         """The cost of the initial rule."""
@@ -57,14 +58,17 @@ class Oracle:
                     for path in paths
                     for world in self.choices(path[-1], step, changes)
                 ]
-            kept = min([kept, *map(self.by_rule, paths)], key=lambda path: path[-1].cost)
+            kept = min([kept, *filter(None, map(self.by_rule, paths))], key=lambda path: path[-1].cost)
         return kept[-1].cost
 
     def by_rule(self, path: list[World]) -> list[World]:
-        """The worlds of a path, and all later ones by the initial rule."""
+        """The worlds of a path, and all later ones by the initial rule; none where that has no place."""
         path = list(path)
         for step in range(len(path) - 1, len(self.problem.steps)):
-            path.append(self.operate(self.born_by_rule(path[-1], step), step))
+            born = self.born_by_rule(path[-1], step)
+            if born is None:
+                return []
+            path.append(self.operate(born, step))
         return path
 
     # -- one step ------------------------------------------------------------------------------
@@ -72,15 +76,22 @@ class Oracle:
     def births(self, step: int) -> list[int]:
         return [index for index, block in enumerate(self.blocks) if block.start == step]
 
-    def born_by_rule(self, world: World, step: int) -> World:
+    def born_by_rule(self, world: World, step: int) -> World | None:
         for block in self.births(step):
-            world = self.put(world, block, self.rule(world, block, step), step)
+            place = self.rule(world, block, step)
+            if place is None:
+                return None
+            world = self.put(world, block, place, step)
         return world
 
     def choices(self, world: World, step: int, changes: int) -> Iterator[World]:
         plain = self.born_by_rule(world, step)
         stays = all(self.blocks[block].swaps for block in self.births(step))
-        if stays and all(not plain.places[task.block][0] for task in self.problem.steps[step].tasks):
+        if (
+            plain
+            and stays
+            and all(not plain.places[task.block][0] for task in self.problem.steps[step].tasks)
+        ):
             yield plain
             return
         alive = sorted(world.places, key=lambda b: (world.places[b][0] != 0, b))
@@ -102,10 +113,11 @@ class Oracle:
             return
         block, rest = births[0], births[1:]
         usual = self.rule(world, block, step)
-        yield from self.born(self.put(world, block, usual, step), rest, step, left)
+        if usual is not None:
+            yield from self.born(self.put(world, block, usual, step), rest, step, left)
         for place in self.anywhere(world, block) if left else ():
             after = self.put(world, block, place, step)
-            action = "reuse" if place[2] is not None else "move" if place[0] == usual[0] else "swap"
+            action = "reuse" if place[2] is not None else "move" if usual and place[0] == usual[0] else "swap"
             if place != usual and action in self.actions and not self.overfull(after, step):
                 yield from self.born(after, rest, step, left - 1)
 
@@ -153,7 +165,7 @@ class Oracle:
                 )
         return found
 
-    def rule(self, world: World, index: int, step: int) -> Place:
+    def rule(self, world: World, index: int, step: int) -> Place | None:
         block = self.blocks[index]
         for tier in range(self.last):
             if block.pinned not in (None, tier):
@@ -161,7 +173,7 @@ class Oracle:
             for place in (*self.reusable(world, index, tier), *self.fitting(world, index, tier)):
                 if not self.overfull(self.put(world, index, place, step), step):
                     return place
-        return self.last, 0, None
+        return (self.last, 0, None) if self.last in self.all else None
 
     def fitting(self, world: World, index: int, tier: int) -> list[Place]:
         """The smallest free space that holds the block, against the neighbour that dies later."""
@@ -193,7 +205,7 @@ class Oracle:
 
     def elsewhere(self, world: World, index: int) -> Iterator[Place]:
         block, origin = self.blocks[index], world.places[index][0]
-        for tier in range(self.last + 1):
+        for tier in self.all:
             if block.pinned not in (None, tier):
                 continue
             if tier == self.last:
@@ -205,7 +217,7 @@ class Oracle:
                 yield from self.both_borders(world, index, tier)
 
     def anywhere(self, world: World, index: int) -> Iterator[Place]:
-        for tier in range(self.last + 1):
+        for tier in self.all:
             if self.blocks[index].pinned not in (None, tier):
                 continue
             if tier == self.last:
@@ -266,7 +278,7 @@ def cost_of(problem: TierProblem, state: TierState) -> Fraction:
 
 
 def _block_cost(problem: TierProblem, state: TierState, index: int) -> Fraction:
-    block, tiers, last = problem.blocks[index], problem.tiers, len(problem.tiers) - 1
+    block, tiers, last = problem.blocks[index], problem.tiers, Oracle(problem).last
     copied, cost, before = block.home == last, Fraction(0), block.home
     offset = state.stays[index][0].offset
     for at in range(block.start, block.stop):

@@ -88,7 +88,7 @@ def test_a_finite_last_tier_pins_and_constants() -> None:
         pinned(problem, [f"{name}=dram"])
 
 
-@pytest.mark.parametrize("text", ["sram,32KiB,1", "sram,32KiB,1,8,2", "sram,32KiB,1,0", "sram,32KB,1,8", "sram,32KiB,x,8"])
+@pytest.mark.parametrize("text", ["s,32KiB,1", "s,32KiB,1,8,2", "s,32KiB,1,0", "s,32KB,1,8", "s,32KiB,x,8"])
 def test_what_is_no_tier_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         tier(text)

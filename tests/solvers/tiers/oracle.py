@@ -58,7 +58,8 @@ class Oracle:
                     for path in paths
                     for world in self.choices(path[-1], step, changes)
                 ]
-            kept = min([kept, *filter(None, map(self.by_rule, paths))], key=lambda path: path[-1].cost)
+            ends = [end for path in paths if (end := self.by_rule(path))]
+            kept = min([kept, *ends], key=lambda path: path[-1].cost)
         return kept[-1].cost
 
     def by_rule(self, path: list[World]) -> list[World]:

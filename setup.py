@@ -14,7 +14,7 @@ from setuptools import Extension, setup
 SEARCH = Path("solvers", "search")
 WINDOWS = sys.platform == "win32"
 FLAGS = ["/std:c++17", "/O2"] if WINDOWS else ["-std=c++17", "-O2", "-g0", "-ffp-contract=off"]
-"""Without contraction: a fused multiplication and addition rounds once, where Python rounds twice."""
+"""Without contraction, which rounds once, not twice, on some machines: the search is the same on all."""
 KERNEL = Extension(
     "solvers.search._kernel",
     sources=[str(SEARCH / "_kernel.cpp")],
@@ -22,7 +22,7 @@ KERNEL = Extension(
     language="c++",
     extra_compile_args=FLAGS,
     py_limited_api=True,
-    optional=True,  # Where it cannot be built, its Python text runs.
+    optional=True,  # Where it cannot be built, heuristics and CP-SAT pack.
 )
 
 # A new folder for each build: in an old one, files that are no longer there would get into the wheel.

@@ -1,1 +1,1 @@
-"""The complete search for offsets: its kernel in Python, and the same in C++."""
+"""The complete search for offsets; its kernel is C++ (``kernel.h`` says why it is complete)."""

@@ -1,5 +1,4 @@
-// The search as a Python module: ``restart(state)`` and ``run(state, nodes)`` as in ``kernel.py``, on the
-// same arrays.
+// The search as a Python module: `restart(state)` and `run(state, nodes)`, on the arrays of a `SearchState`.
 //
 // It keeps to CPython's stable interface, so that one build serves every Python from 3.11 on.
 #define PY_SSIZE_T_CLEAN

@@ -1,8 +1,10 @@
-// ``branching.py`` in C++, function by function; what each one does is said there.
+// Choose the section to branch in and the items to try there, and explain why no other would do;
+// `kernel.h` states the rules, and what an explanation is.
 #pragma once
 
 #include "moves.h"
 
+// Whether nothing can still come below the items at the level of section `q`.
 inline bool closed_below(const SearchState &state, const Section &section) {
     for (const Link &member : members(state, section)) {
         const Item &item = state.items[member.to];
@@ -18,6 +20,7 @@ inline bool closed_below(const SearchState &state, const Section &section) {
     return true;
 }
 
+// The estimated cost of branching in section `q` under the current BRANCH_RULE.
 inline double cost(const SearchState &state, Int q, Int branches) {
     const Control &control = state.control;
     const Section &section = state.sections[q];
@@ -31,6 +34,7 @@ inline double cost(const SearchState &state, Int q, Int branches) {
     return branches / (section.weight * low);
 }
 
+// The section to branch in: the first with at most one branch, else the cheapest.
 inline Int best_section(const SearchState &state) {
     Int best = -1;
     double least = 1e30;
@@ -55,6 +59,7 @@ inline Int best_section(const SearchState &state) {
     return best;
 }
 
+// Rule 2: whether the tops of placed items alone put item `i` at `height`.
 inline bool rests(const SearchState &state, const Item &item, Int variant, Int height) {
     Int top = 0;
     for (const Link &link : sections_of(state, item)) {
@@ -63,6 +68,7 @@ inline bool rests(const SearchState &state, const Item &item, Int variant, Int h
     return lifted(state, item, variant, top) == height;
 }
 
+// Rule 4: whether `i` would rest on an item of higher rank with exactly the same sections.
 inline bool stacked_wrongly(const SearchState &state, Int i, Int height) {
     const Item &item = state.items[i];
     const Section &section = state.sections[state.links[item.sections_begin].to];
@@ -73,6 +79,7 @@ inline bool stacked_wrongly(const SearchState &state, Int i, Int height) {
     return item.loose && state.items[under].loose && same(state.sets, i, under);
 }
 
+// Whether no placed item in the variant's memory must be apart from `i`; set `row` has the reason.
 inline bool allowed(const SearchState &state, const Item &item, Int variant, Int row) {
     for (const Link &apart : links_of(state, item.apart_begin, item.apart_end)) {
         const Item &other = state.items[apart.to];
@@ -84,6 +91,7 @@ inline bool allowed(const SearchState &state, const Item &item, Int variant, Int
     return true;
 }
 
+// On how many sides (0 to 2) item `i`, at its level, would end level with the next section's floor.
 inline Int flush_sides(const SearchState &state, const Item &item) {
     const Int top = item.level + item.size;
     const Int left = state.links[item.sections_begin].to - 1;
@@ -98,6 +106,7 @@ inline Int flush_sides(const SearchState &state, const Item &item) {
     return sides;
 }
 
+// Insert a choice in order of rank, among those from row `first` on.
 inline void insert(const SearchState &state, Int first, Int i, Int variant) {
     const Control &control = state.control;
     Int key = state.items[i].rank;
@@ -112,6 +121,7 @@ inline void insert(const SearchState &state, Int first, Int i, Int variant) {
     state.choices[to] = {i, variant, key};
 }
 
+// List the items that may be the lowest unplaced one of section `q`, by rank.
 inline void list_choices(const SearchState &state, const Section &section, Int row) {
     const Control &control = state.control;
     const Int first = control.choices_length, height = section.level;
@@ -140,6 +150,7 @@ inline void list_choices(const SearchState &state, const Section &section, Int r
     }
 }
 
+// Whether item `i`, at `height`, is sure to have been a choice, or left out only for its twin.
 inline bool was_choice(const SearchState &state, Int i, Int height) {
     const Control &control = state.control;
     const Item &item = state.items[i];
@@ -152,6 +163,10 @@ inline bool was_choice(const SearchState &state, Int i, Int height) {
     return !(control.rule_stacks && stacked_wrongly(state, i, height));
 }
 
+// Put into set `row` why only its choices may be lowest in section `q`.
+//
+// Call it when all choices are taken back. The set is a little larger than it must be: it has all sections
+// of an item at the height, unless that is sure to have been a choice.
 inline void explain(const SearchState &state, Int q, Int height, Int row) {
     add(state.sets, row, q);
     for (const Link &member : members(state, state.sections[q])) {

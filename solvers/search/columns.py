@@ -10,7 +10,7 @@ LEAVE_EMPTY = -1
 """In place of an item among the choices: leave the section empty up to the next possible offset."""
 
 # ``control``: single numbers. The two lengths are rows in use. UNPLACED_ITEMS: how many. RULE_*: whether one
-# of the rules in ``solvers.search.kernel`` is on. BRANCH_RULE: how the section to branch in is chosen, one of
+# of the rules in ``kernel.h`` is on. BRANCH_RULE: how the section to branch in is chosen, one of
 # the three below. FLUSH_FIRST: whether items whose end is level with their neighbours' floors are tried
 # first. MAX_CHOICES: the most choices that one frame can have.
 STATUS, DEPTH, NODES, LOG_LENGTH, CHOICES_LENGTH, STAMP, UNPLACED_ITEMS, CAPACITY, ITEM_COUNT = range(9)

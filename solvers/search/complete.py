@@ -14,7 +14,7 @@ from solvers.core.preprocess import validate
 from solvers.search import columns as col
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, NotSearchable, SearchModel, plan_of, search_model
-from solvers.search.workers import SearchWorker, WorkerRace
+from solvers.search.workers import SearchWorker, WorkerRace, compiled_kernel
 
 ALL_RULES = 15
 LIMIT_REACHED = "search stopped by its limits"
@@ -46,7 +46,7 @@ def fit(
     if problem.capacity is not None:
         capacity = min(capacity, problem.capacity)
     try:
-        model = search_model(problem)
+        model = _model_of(problem)
     except ConstraintClash as clash:
         return Outcome("infeasible", None, 0, proof=str(clash), explanation=clash.buffers)
     except NotSearchable as why:
@@ -54,6 +54,13 @@ def fit(
     if report:
         report(PackingProgress(0.0, None, model.bound(), f"searching a plan of {capacity} bytes"))
     return _Target(problem, model, capacity, rules).go(_SearchBudget(limits, began))
+
+
+def _model_of(problem: Problem) -> SearchModel:
+    """The problem as the search has it. Raises ConstraintClash, and NotSearchable, without a kernel too."""
+    if compiled_kernel() is None:
+        raise NotSearchable("the compiled search is not here")
+    return search_model(problem)
 
 
 class _SearchBudget:
@@ -159,7 +166,7 @@ def minimise(
     """
     began = perf_counter()
     try:
-        model = search_model(problem)
+        model = _model_of(problem)
     except ConstraintClash as clash:
         return Outcome("infeasible", None, 0, proof=str(clash), explanation=clash.buffers)
     except NotSearchable as why:

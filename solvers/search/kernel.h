@@ -1,9 +1,49 @@
-// ``kernel.py`` in C++, function by function; why the search is complete, and what each function does, is
-// said there.
+// The complete search for offsets: lowest level first, any constraint, one capacity.
+//
+// Source: this project; the branching follows Moffitt 2023 (MiniMalloc), see docs/references.md.
+//
+// Which plans are enough. Take any plan that fits and push its items down, one at a time, each to the
+// lowest offset it may have above the items below it, until none can move. Each move lowers the sum of
+// offsets, so this ends. In the resulting *settled* plan every item is at the lowest of its offsets
+// (aligned, within a range of its variant) that is not below the tops of the conflicting items under it.
+// Only settled plans are searched. Moving an item down passes no item above it, so the argument also holds
+// with pins, memories, heights that differ by section, and items that must be in different memories (each
+// settles within its own memory).
+//
+// State. A section's *floor* is the height below which nothing more may be placed in it. An item's *floor*
+// is the greatest floor of its sections, its *level* the lowest offset that it may have from there. A
+// section's level is the least level of its unplaced items: all of them must fit between it and the
+// capacity (rule 1). Where an item has no offset left, the branch ends.
+//
+// Branching. Take a section `s` at level `h` such that no section of its items at level `h` has a lower
+// level (the lowest section is one; there may be others). In any plan that agrees with the state, one of
+// two things holds. Either the lowest unplaced item of `s` is one of the items at level `h`, at `h`: then
+// nothing can come below it in its other sections any more, so it may be placed there for good. Or `s`
+// stays empty up to the next height at which one of its items can rest: this wastes bytes of the section,
+// which it can afford only up to the capacity less its level and its unplaced items. The section with the
+// fewest branches is taken, weighted by the failures it was part of.
+//
+// Symmetry. Two changes turn a settled plan that fits into another: items equal in everything swap places;
+// an item resting on another with exactly the same sections, both of even height and free to be anywhere,
+// swaps with it. Each makes the list of item ranks by offset smaller, so repeating them ends, and in the
+// final plan equal items (rule 3) and such stacks (rule 4) are in order of rank. Also, an item placed at
+// its level must rest: its level must follow from the tops of placed items, not from floors raised by
+// wasted bytes (rule 2).
+//
+// Backjumping. A failure is explained by a set of sections `E`: no plan agrees with the floors of these
+// sections and their unplaced items. A frame whose item has no section in `E` cannot help, so the search
+// returns past it. The explanation of a frame joins those of its branches and the reasons why there are no
+// others: its section; for each of its items above the level, a section with the item's floor; all
+// sections of an item refused by rules 2 or 4 or considered when leaving the section empty; a section of a
+// placed item that another must not share a memory with; and, where a section of an item put at `h` has a
+// floor below `h`, what keeps the items of that section above it.
+//
+// The search is a loop over explicit frames, so that it can be paused at any node and resumed.
 #pragma once
 
 #include "branching.h"
 
+// Whether rule 1 is broken; if so, explain it, by the floor of a single section where there is one.
 inline bool overfull(const SearchState &state) {
     const Int why = state.control.item_count, capacity = state.control.capacity;
     Int found = -1;
@@ -30,6 +70,7 @@ inline bool overfull(const SearchState &state) {
     return true;
 }
 
+// Whether the arrays have space for one more frame, whatever it does.
 inline bool has_space(const SearchState &state) {
     const Control &control = state.control;
     return control.depth + 2 < state.frames.count &&
@@ -37,6 +78,7 @@ inline bool has_space(const SearchState &state) {
            control.choices_length + control.max_choices < state.choices.count;
 }
 
+// Open a new frame, or end the search; False, with an explanation, where the state is a dead end.
 inline bool branch(const SearchState &state) {
     Control &control = state.control;
     if (control.unplaced_items == 0) {
@@ -66,6 +108,7 @@ inline bool branch(const SearchState &state) {
     return true;
 }
 
+// Whether another choice in this frame could avoid the current failure.
 inline bool may_help(const SearchState &state, const Frame &frame) {
     const Int why = state.control.item_count;
     if (frame.chosen < 0) {
@@ -74,6 +117,7 @@ inline bool may_help(const SearchState &state, const Frame &frame) {
     return overlap(state.sets, why, frame.chosen);
 }
 
+// Return to the last frame that may avoid the failure.
 inline void back(const SearchState &state) {
     Control &control = state.control;
     while (control.depth >= 0) {
@@ -89,6 +133,7 @@ inline void back(const SearchState &state) {
     control.status = EXHAUSTED;
 }
 
+// Take the last frame's next choice and branch again; False, with an explanation, where that fails.
 inline bool choose(const SearchState &state) {
     Control &control = state.control;
     Frame &frame = state.frames[control.depth];
@@ -103,6 +148,7 @@ inline bool choose(const SearchState &state) {
     return fits && branch(state);
 }
 
+// Begin again: nothing placed, no frame; weights, ranks and the number of nodes stay.
 inline void restart(const SearchState &state) {
     Control &control = state.control;
     control.status = RUNNING;
@@ -137,6 +183,7 @@ inline void restart(const SearchState &state) {
     }
 }
 
+// Search for at most `nodes` more choices; the status, RUNNING where that was not enough.
 inline Int run(const SearchState &state, Int nodes) {
     Control &control = state.control;
     const Int until = control.nodes + nodes, why = control.item_count;

@@ -31,7 +31,7 @@ MAX_BUFFERS = 4000
 
 
 class NotSearchable(Exception):
-    """The problem is too large for the search, for the reason given; this proves nothing."""
+    """The problem is not for the search, for the reason given; this proves nothing."""
 
 
 class ConstraintClash(Exception):

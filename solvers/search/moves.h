@@ -1,14 +1,18 @@
-// ``moves.py`` in C++, function by function; what each one does is said there.
+// Place an item, leave part of a section empty, and take either back; with explanations of failures.
+//
+// `kernel.h` defines floors, levels and explanations.
 #pragma once
 
 #include "state.h"
 
+// Put into a set what keeps item `i` from being lower.
 inline void add_witness(const SearchState &state, Int row, const Item &item) {
     if (item.witness >= 0) {
         add(state.sets, row, item.witness);
     }
 }
 
+// Put into a set what keeps the unplaced items of section `q` above its floor.
 inline void add_level(const SearchState &state, Int row, Int q) {
     add(state.sets, row, q);
     for (const Link &member : members(state, state.sections[q])) {
@@ -19,6 +23,7 @@ inline void add_level(const SearchState &state, Int row, Int q) {
     }
 }
 
+// Compute the level of section `q`, and how many items are at it.
 inline void find_level(const SearchState &state, Section &section) {
     Int level = NEVER, count = 0;
     for (const Link &member : members(state, section)) {
@@ -36,10 +41,12 @@ inline void find_level(const SearchState &state, Section &section) {
     section.at_level = count;
 }
 
+// Append old values to the log, to be restored by `undo`.
 inline void log(const SearchState &state, LogKind kind, Int index, Int x, Int y, Int z) {
     state.log[state.control.log_length++] = {kind, index, x, y, z};
 }
 
+// Count item `i` out of `level` in all its sections; `settle_levels` must follow.
 inline void leave_level(const SearchState &state, const Item &item, Int level) {
     for (const Link &link : sections_of(state, item)) {
         Section &section = state.sections[link.to];
@@ -54,6 +61,7 @@ inline void leave_level(const SearchState &state, const Item &item, Int level) {
     }
 }
 
+// Compute new levels of the sections that have no item left at theirs, by the log from `begin`.
 inline void settle_levels(const SearchState &state, Int begin) {
     for (Int at = begin; at < state.control.log_length; ++at) {
         const LogEntry &entry = state.log[at];
@@ -63,6 +71,7 @@ inline void settle_levels(const SearchState &state, Int begin) {
     }
 }
 
+// Raise item `i` to `low`, the floor of `section`; false where it has no offset left.
 inline bool lift_item(const SearchState &state, Int i, Int low, Int section) {
     Item &item = state.items[i];
     const Int old = item.level;
@@ -79,12 +88,14 @@ inline bool lift_item(const SearchState &state, Int i, Int low, Int section) {
     return item.level != NEVER;
 }
 
+// Give a section a new floor.
 inline void raise_floor(const SearchState &state, Int q, Int floor) {
     Section &section = state.sections[q];
     log(state, FLOOR_CHANGED, q, section.floor, section.top, section.top_item);
     section.floor = floor;
 }
 
+// Explain that item `i` has no offset left; always false.
 inline bool no_offset(const SearchState &state, const Item &item) {
     const Int why = state.control.item_count;
     clear(state.sets, why);
@@ -95,6 +106,7 @@ inline bool no_offset(const SearchState &state, const Item &item) {
     return false;
 }
 
+// Place item `i`; False, with an explanation, where another one has no offset left.
 inline bool put(const SearchState &state, Int i, Int variant, Int height) {
     const Int begin = state.control.log_length;
     Item &item = state.items[i];
@@ -125,6 +137,10 @@ inline bool put(const SearchState &state, Int i, Int variant, Int height) {
     return true;
 }
 
+// The lowest offset of item `i`, or `most`, if nothing of section `q` is at `height`.
+//
+// An item that could be at `height` and is not rests on one that is not in `q` and is at `height` or
+// above; or it is of a variant that begins higher.
 inline Int next_rest(const SearchState &state, const Item &item, Int q, Int height, Int most) {
     Int top = NEVER;
     for (const Link &conflict : conflicts_of(state, item)) {
@@ -143,6 +159,8 @@ inline Int next_rest(const SearchState &state, const Item &item, Int q, Int heig
     return most;
 }
 
+// Keep section `q` empty from `height` up to the next offset that any of its items can have; false where
+// that is too high. What is considered goes into set `row`.
 inline bool leave_empty(const SearchState &state, Int q, Int height, Int row) {
     Section &section = state.sections[q];
     Int floor = NEVER;
@@ -199,6 +217,7 @@ inline void take_back(const SearchState &state, const LogEntry &old) {
     }
 }
 
+// Take back the frame's last choice.
 inline void undo(const SearchState &state, const Frame &frame) {
     if (frame.chosen >= 0) {
         Item &item = state.items[frame.chosen];

@@ -1,4 +1,4 @@
-// ``state.py`` in C++: the arrays of one search, and sets of sections as bits.
+// The arrays of one search (`state.py`), and sets of sections as bits.
 #pragma once
 
 #include <algorithm>
@@ -58,22 +58,27 @@ inline Links conflicts_of(const SearchState &state, const Item &item) {
     return links_of(state, item.conflicts_begin, item.conflicts_end);
 }
 
+// Put a section into a set.
 inline void add(const Sets &sets, Int row, Int section) {
     sets[row][section >> 6] |= Word(1) << (section & 63);
 }
 
+// Whether a section is in a set.
 inline bool has(const Sets &sets, Int row, Int section) {
     return sets[row][section >> 6] >> (section & 63) & 1;
 }
 
+// Empty a set.
 inline void clear(const Sets &sets, Int row) { std::fill_n(sets[row], sets.width, 0); }
 
+// Put all of set `more` into set `row`.
 inline void join(const Sets &sets, Int row, Int more) {
     for (Int w = 0; w < sets.width; ++w) {
         sets[row][w] |= sets[more][w];
     }
 }
 
+// Whether two sets have a section in common.
 inline bool overlap(const Sets &sets, Int row, Int other) {
     for (Int w = 0; w < sets.width; ++w) {
         if (sets[row][w] & sets[other][w]) {
@@ -83,10 +88,12 @@ inline bool overlap(const Sets &sets, Int row, Int other) {
     return false;
 }
 
+// Whether two sets are equal.
 inline bool same(const Sets &sets, Int row, Int other) {
     return std::equal(sets[row], sets[row] + sets.width, sets[other]);
 }
 
+// The lowest offset of a variant of item `i` that is not below `low`, or NEVER.
 inline Int lifted(const SearchState &state, const Item &item, Int variant, Int low) {
     const Int end = state.variant(variant + 1).ranges_begin;
     for (Int r = state.variant(variant).ranges_begin; r < end; ++r) {
@@ -101,6 +108,7 @@ inline Int lifted(const SearchState &state, const Item &item, Int variant, Int l
     return NEVER;
 }
 
+// The lowest offset of any variant of item `i` that is not below `low`, or NEVER.
 inline Int lowest(const SearchState &state, const Item &item, Int low) {
     Int result = NEVER;
     for (Int v = item.variants_begin; v < item.variants_end; ++v) {

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from chipmodel.errors import LimitedSearch, warn_caller
 from solvers.core.deadline import Deadline
-from solvers.search import columns as col, kernel as python_kernel
+from solvers.search import columns as col
 from solvers.search.model import SearchModel
 from solvers.search.state import Ints, SearchState, copy
 from solvers.search.tables import rank, search_state
@@ -30,7 +30,7 @@ HOW_TO_BUILD = "'pip install' builds it where there is a C++ compiler"
 
 
 class Kernel(Protocol):
-    """The two functions of ``solvers.search.kernel`` by which a search runs."""
+    """The two functions of ``solvers.search._kernel`` by which a search runs."""
 
     def restart(self, state: SearchState, /) -> None: ...
 
@@ -38,23 +38,23 @@ class Kernel(Protocol):
 
 
 @cache
-def fastest_kernel() -> Kernel:
-    """The compiled kernel; where it cannot be loaded, the Python text, and a warning the first time. Both
-    change the same arrays in the same way, so the answer does not depend on which of them runs."""
+def compiled_kernel() -> Kernel | None:
+    """The compiled kernel; None, and a warning the first time, where it cannot be loaded."""
     try:
         return cast(Kernel, import_module("solvers.search._kernel"))
     except ImportError as error:
-        what = f"the search runs as Python, a few hundred times slower: {error}"
+        what = f"heuristics and CP-SAT pack without the compiled search: {error}"
         warn_caller(LimitedSearch(f"{what}; {HOW_TO_BUILD}"))
-        return python_kernel
+        return None
 
 
 class SearchRun:
     """One search's state, and what advances it."""
 
-    def __init__(self, state: SearchState, kernel: Kernel | None = None) -> None:
-        self.state = state
-        self._kernel = kernel or fastest_kernel()
+    def __init__(self, state: SearchState) -> None:
+        kernel = compiled_kernel()
+        assert kernel is not None  # Without it no problem is searchable.
+        self.state, self._kernel = state, kernel
         self._views = views(state)
 
     def restart(self) -> None:

@@ -48,7 +48,7 @@ def test_it_covers_what_loads_plans_and_simulates_and_nothing_that_only_shows() 
     files = set(deciding_files())
     assert {
         "solvers/exact/portfolio.py",
-        "solvers/search/kernel.py",
+        "solvers/search/columns.py",
         "dma/stream.py",
         "dma/streamers/exact.py",
         "chipmodel/machine/simulate.py",

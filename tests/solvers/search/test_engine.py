@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from tests.support.processes import run_python
 from workloads.packing.guillotine import guillotine
 
 PROBLEMS = 150
-COMPILED = compiled_kernel()
+COMPILED: Any = compiled_kernel()
 BUILD = "build the kernel first: python setup.py build_ext --inplace"
 
 
@@ -165,7 +166,7 @@ def test_machine_code_is_loaded_from_the_installation_only(tmp_path: Path) -> No
     """Whatever lies in the working folder, at home, or in a cache."""
     names = ("XDG_CACHE_HOME", "CHIPMODEL_CACHE", "HOME", "PWD")
     planted = {name: tmp_path / name for name in names}
-    library = Path(COMPILED.__file__)  # type: ignore[attr-defined]
+    library = Path(COMPILED.__file__)
     for folder in planted.values():
         for inside in ("", ".cache/chipmodel", "chipmodel", "solvers/search"):
             (folder / inside).mkdir(parents=True, exist_ok=True)

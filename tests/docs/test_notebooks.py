@@ -23,6 +23,7 @@ def test_there_are_five_and_each_has_a_page() -> None:
         assert f"]({file.stem}.md)" in index
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_cells_answer_as_stored(file: Path, request: pytest.FixtureRequest) -> None:
     found = text_of(executed(read(file)))
@@ -42,6 +43,7 @@ def test_outputs_are_those_of_jupyter() -> None:
     assert "```python\nx\n```\n\n```text\n2\n```" in markdown(ran)
 
 
+@pytest.mark.slow
 def test_pictures_and_figures_are_stored_as_jupyter_stores_them() -> None:
     ran = executed(
         _notebook(

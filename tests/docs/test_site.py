@@ -30,6 +30,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_bytes()) <= LONGEST_README
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     """Broken links and anchors are warnings; the pages themselves are not written."""
     options = ["-m", "sphinx", "-b", "dummy", "-W", "--keep-going", "-q"]

@@ -3,12 +3,15 @@
 from collections import Counter
 from random import Random
 
+import pytest
+
 from solvers.registry import solve
 from tests.fuzz.broken_merges import BREAKS, case, check, corrupts, objections
 
 TREES = 10
 
 
+@pytest.mark.slow
 def test_a_broken_merge_that_corrupts_is_always_noticed() -> None:
     seen = sum(map(check, range(TREES)), Counter[str]())
     assert seen["trees"] == TREES

@@ -112,6 +112,7 @@ def test_figures_are_written_into_a_folder_that_is_made(study: Path, tmp_path: P
     ]
 
 
+@pytest.mark.slow
 def test_the_evaluation_section_links_the_figures_beside_it(study: Path, tmp_path: Path) -> None:
     section, folder = tmp_path / "paper" / "section.md", tmp_path / "plots"
     section.parent.mkdir()

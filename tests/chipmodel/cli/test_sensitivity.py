@@ -67,6 +67,7 @@ def _explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> float:
     return float(json.loads(out)["milliseconds"])
 
 
+@pytest.mark.slow
 def test_a_cause_leads_to_the_time_of_its_chip(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(
         capsys, "explain", "zoo:resnet8", "--chip", "stm32n6", "--measured", "50ms", "--json", "-"

@@ -49,6 +49,7 @@ def faults(run: PlanRun) -> tuple[str, ...]:
     return tuple(fault for verdict in check_paths(run, {}) for fault in verdict.faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [700, 1100, 4096])
 @pytest.mark.parametrize("streamer", [*sorted({*streamers()} - {"exact"}), "exact:5"])
 def test_every_streamers_plan_computes_the_network(memory: int, streamer: str) -> None:
@@ -136,6 +137,7 @@ DAMAGE: dict[str, tuple[type, Change, Callable[[Command], bool]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_to_any_command_shows(name: str) -> None:
     """Every other command, one at a time, of a plan with stripes, slices of weights and a concat."""
@@ -161,6 +163,7 @@ def test_paths_cover_every_arm_and_a_single_iteration() -> None:
     assert faults(run) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", ["zoo:ds_cnn", "zoo:resnet8", "workloads/decoder_loop.yaml"])
 def test_built_in_networks_compute_the_same_on_a_small_chip(workload: str) -> None:
     program = reuse(load(workload), "all")

@@ -158,6 +158,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_nodes_are_merged_to_ops_that_read_enough(name: str, tmp_path: Path) -> None:
     case = CASES[name]

@@ -111,6 +111,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 LEAVES: st.SearchStrategy[Any] = st.one_of(st.none(), st.booleans(), st.integers(), FLOATS, KEYS)
 
 
+@pytest.mark.slow
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=30))
 @settings(max_examples=150, deadline=None)
 def test_json_is_read_as_yaml(data: Any) -> None:

@@ -57,6 +57,7 @@ def random_stream(random: Random) -> AccessStream:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remembered", [10, bank_conflicts.MAX_REMEMBERED])
 def test_progress_equals_that_of_stepping_through_every_cycle(
     monkeypatch: pytest.MonkeyPatch, remembered: int

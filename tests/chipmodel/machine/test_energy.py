@@ -46,6 +46,7 @@ COUNTS: dict[str, Callable[[RunTotals], int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", NETWORKS)
 @pytest.mark.parametrize("number", COUNTS)
 def test_a_number_is_taken_as_often_as_the_report_counts_it(number: str, workload: str) -> None:

@@ -88,6 +88,7 @@ def run(machine: Callable[..., Trace], *arguments: object) -> Trace | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_traces_are_equal_event_for_event(batch: int) -> None:
     seen: Counter[str] = Counter()

@@ -33,6 +33,7 @@ def measured_on(*overrides: str) -> MeasuredTable:
     return read_table(text, "boards.csv", None, {NETWORKS.name: NETWORKS})
 
 
+@pytest.mark.slow
 def test_it_finds_the_numbers_of_the_board() -> None:
     table = measured_on("npu.launch_cycles=5000", "npu.macs_per_cycle.int8=60")
     found = fit(table, BOARD, ("npu.launch_cycles", "npu.macs_per_cycle.int8"))
@@ -81,6 +82,7 @@ def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> 
     assert refusal.value.what == fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("board", "free", "fault"),
     [
@@ -126,6 +128,7 @@ def test_numbers_that_a_chip_does_not_use_are_not_free() -> None:
     assert "npu.launch_cycles" not in free_numbers(load_chip("luna-arcs"))
 
 
+@pytest.mark.slow
 def test_rows_of_one_workload_count_once() -> None:
     """Nine copies of one slow row move the fit no more than one copy does."""
     table = measured_on()

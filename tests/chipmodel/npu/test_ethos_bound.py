@@ -66,6 +66,7 @@ def int8_ops(draw: st.DrawFn) -> Op:
     return Op("op", kind, Conv(window, channels, channels, channels, batch), ("x",), ("y",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip", list(CHIPS))
 @settings(max_examples=60)
 @given(ops(), st.data())

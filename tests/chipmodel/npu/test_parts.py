@@ -84,6 +84,7 @@ CHIPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip_name", list(CHIPS))
 @settings(max_examples=100)
 @given(works(), st.sampled_from(["int8", "int16", "float32"]), st.data())
@@ -145,6 +146,7 @@ SumKind = Literal["max_pool", "average_pool", "dense"]
 IMAGES = ((2, 1, 16), (7, 7, 100), (12, 7, 1280), (12, 20, 16))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("image", IMAGES)
 @pytest.mark.parametrize("kind", ["max_pool", "average_pool", "dense"])

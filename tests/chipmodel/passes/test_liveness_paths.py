@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, count, product
 from random import Random
 
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
@@ -160,6 +161,7 @@ def kept_on(path: Path, touches: list[Touch]) -> set[int]:
     return kept
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 1 << 40))
 def test_lifetimes_and_conflicts_are_those_of_all_paths(seed: int) -> None:

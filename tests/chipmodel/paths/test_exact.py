@@ -71,6 +71,7 @@ def agrees(commands: tuple[Command, ...], tree: CommandBlock, chip: Chip) -> Cou
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_commands_with_transfers_in_flight_between_segments(batch: int) -> None:
     seen: Counter[str] = Counter()
@@ -155,6 +156,7 @@ def _likely(body: tuple[Node, ...], random: Random) -> tuple[Node, ...]:
     return tuple(result)
 
 
+@pytest.mark.slow
 def test_random_programs_nested_up_to_four_deep() -> None:
     seen: Counter[str] = Counter()
     for seed in range(300):
@@ -177,6 +179,7 @@ def test_random_programs_nested_up_to_four_deep() -> None:
     assert min(seen[kind] for kind in KINDS) > 2, seen
 
 
+@pytest.mark.slow
 def test_the_stepper_agrees() -> None:
     for seed in range(12):
         random = Random(seed)

@@ -148,6 +148,7 @@ def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None
     assert result.paths.worst.lower_bound == result.lower_bound_cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip_name", preset_names())
 def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
     """By one streamer: which one ``auto`` takes depends on the path."""

@@ -44,6 +44,7 @@ def test_indices_are_drawn_with_their_probabilities() -> None:
     assert {draw_index((Fraction(1),), random) for _ in range(9)} == {0}
 
 
+@pytest.mark.slow
 def test_sampled_paths_take_the_cycles_of_the_simulator() -> None:
     tried = 0
     for seed in range(120):
@@ -63,6 +64,7 @@ def test_sampled_paths_take_the_cycles_of_the_simulator() -> None:
     assert tried > 20
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_mean_in_about_95_of_100_samples() -> None:
     arms = BranchArm("slow", (compute("s", 40),)), BranchArm("fast", (start("w", 3), wait("w")))
     body = (Branch("g", arms), compute("c", 4))

@@ -18,6 +18,7 @@ def planned(workload: str, merge: str = "conflict", *overrides: str) -> Result:
     return run(PlanRequest(load(workload), chip, "large-first", "ping-pong", merge))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merge", ["conflict", "unified-block"])
 def test_it_is_the_plan_that_merge_none_makes_of_the_same_buffers(merge: str) -> None:
     result = with_unmerged(planned("zoo:fusiondetect", merge), "large-first")

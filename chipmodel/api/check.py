@@ -244,7 +244,12 @@ def _executed(
 def _summary(plan: PlanFile, chip: Chip) -> str:
     number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
     many = f" on {len(plan.cores)} cores" if plan.cores else ""
-    proven = "".join(f"; no fewer than {each.cycles:,} cycles ({each.space})" for each in plan.bounds)
+    proven = "".join(
+        f"; no fewer than {each.cycles:,} cycles ({each.space}"
+        + "".join(f"; {name}={given}" for name, given in each.path)
+        + ")"
+        for each in plan.bounds
+    )
     return f"{number} buffers{many}, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B{proven}"
 
 

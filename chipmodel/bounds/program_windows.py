@@ -5,63 +5,64 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import islice
 
 from chipmodel.bounds.windows import OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
+from chipmodel.model.short_path import ShortPath, shortened
 from chipmodel.model.time_bound import Binding, ProofSegment, ProvenCycles, TimeBound, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import has_other_ops
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
-from chipmodel.verify.proven_cycles import borders, is_straight, segment_cycles
+from chipmodel.verify.proven_cycles import MAX_PROVEN_RUNS, borders, segment_cycles
 
-MAX_PROVEN_RUNS = 600
-"""Ops up to which bounds are proven (assumed: a second)."""
 MAX_OP_RUNS = 20_000
-"""Runs of ops on a path up to which the window bound is computed (assumed: a second or two)."""
+"""Runs of ops on a path, of a loop four iterations, up to which there is a window bound (assumed: a second or
+two)."""
 
 
 def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound | None:
     """The window bound along ``path`` (arms and iterations by name). None for a chip with several cores, on
     which ops run at the same time, and for more than ``MAX_OP_RUNS``."""
-    if chip.cores > 1:
+    short = shortened(program, path, MAX_OP_RUNS) if chip.cores == 1 else None
+    if short is None:
         return None
-    ops = list(islice(program.ops_along(path), MAX_OP_RUNS + 1))
-    if len(ops) > MAX_OP_RUNS:
-        return None
-    bound = window_bound(_op_runs(program, chip, ops), chip.shared_memory.bytes)
+    ops = [op for op, _ in short.runs]
+    bound = window_bound(_op_runs(program, chip, short), chip.shared_memory.bytes, times=short.times)
     bindings = (Binding(s.unit, ops[s.start].name, ops[s.stop - 1].name, s.cycles) for s in bound.segments)
     return TimeBound(bound.cycles, tuple(bindings))
 
 
-def proven_cycles(program: Program, chip: Chip) -> Iterator[ProvenCycles]:
-    """Yield bounds with proofs, of plans with or without cascades, and a higher one of plans without; none of
-    several cores, and of programs that are not straight or have several inferences."""
-    if chip.cores > 1 or program.inferences > 1 or not is_straight(program):
+def proven_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> Iterator[ProvenCycles]:
+    """Yield bounds along ``path`` with proofs, of plans with or without cascades, and a higher one of plans
+    without; none of several cores, and of programs that have several inferences."""
+    short = shortened(program, path, MAX_PROVEN_RUNS)
+    if chip.cores > 1 or program.inferences > 1 or short is None:
         return
     program = bounded_program(program, chip)
-    ops = list(program.ops_along({}))
-    runs = _op_runs(program, chip, ops) if len(ops) <= MAX_PROVEN_RUNS else []
-    least = 0
+    short = shortened(program, path, MAX_PROVEN_RUNS) or short
+    runs, least = _op_runs(program, chip, short), 0
     for cascades in (True, False) if runs else ():
-        allowed = list(borders(ops, cascades))
-        found = window_bound(runs, chip.shared_memory.bytes, allowed)
+        allowed = list(borders(short, cascades))
+        found = window_bound(runs, chip.shared_memory.bytes, allowed, short.times)
         segments = tuple(ProofSegment(s.unit, s.start, s.stop) for s in found.segments)
-        cycles = sum(segment_cycles(program, chip, segment, cascades) for segment in segments)
+        cycles = sum(segment_cycles(program, chip, short, segment, cascades) for segment in segments)
         if cycles > least:
             least = cycles
-            yield ProvenCycles(plan_space(cascades, has_other_ops(program)), cycles, segments)
+            yield ProvenCycles(
+                plan_space(cascades, has_other_ops(program)), cycles, segments, tuple(path.items())
+            )
 
 
-def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:
+def _op_runs(program: Program, chip: Chip, short: ShortPath) -> list[OpRun]:
+    ops = [op for op, _ in short.runs]
     costs = LeastTransferCosts(chip)
     made: dict[str, int] = {}
     outputs = frozenset(program.outputs)
     last = {name: index for index, op in enumerate(ops) for name in op.outputs if name in outputs}
     runs: list[OpRun] = []
-    reread = _reread_slices(ops)
+    reread = _reread_slices(short)
     for index, op in enumerate(ops):
         reads: list[ReadData] = []
         for name in dict.fromkeys(op.inputs):
@@ -81,15 +82,15 @@ def _op_runs(program: Program, chip: Chip, ops: list[Op]) -> list[OpRun]:
     return runs
 
 
-def _reread_slices(ops: list[Op]) -> frozenset[str]:
+def _reread_slices(short: ShortPath) -> frozenset[str]:
     """Sliced tensors of which some bytes may be read twice, so that they may have been kept."""
-    reads = Counter(name for op in ops for name in dict.fromkeys(op.inputs))
-    readers = {name: set[str]() for name in reads}
-    for op in ops:
-        for name in op.inputs:
-            readers[name].add(op.name)
+    reads, ops = Counter[str](), [op for op, _ in short.runs]
+    for run, op in enumerate(ops):
+        for name in dict.fromkeys(op.inputs):
+            reads[name] += short.times(run, run + 1)
+    readers = {name: {op.name for op in ops if name in op.inputs} for name in reads}
     sliced = {(op.sliced, op.slices) for op in ops if op.sliced is not None}
-    return frozenset(n for n, slices in sliced if len(readers[n]) > 1 or reads[n] > slices)
+    return frozenset(n for n, slices in sliced if len(readers.get(n, ())) > 1 or reads[n] > slices)
 
 
 def _bytes(program: Program, name: str, share: Fraction) -> int:

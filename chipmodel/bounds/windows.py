@@ -14,7 +14,7 @@ window counts.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -72,12 +72,17 @@ MAX_WINDOWS = 400_000
 every k-th run begins windows."""
 
 
-def window_bound(runs: Sequence[OpRun], capacity: int, borders: Sequence[int] | None = None) -> WindowBound:
+def window_bound(
+    runs: Sequence[OpRun],
+    capacity: int,
+    borders: Sequence[int] | None = None,
+    times: Callable[[int, int], int] = lambda start, stop: 1,
+) -> WindowBound:
     """The largest sum of windows and compute cycles over ``runs``, one after another.
 
     ``capacity`` is SharedMemory in bytes, which is empty at first. Windows begin and end at ``borders``, by
-    the number of the run after each; by default anywhere. At most ``MAX_WINDOWS`` windows, with a
-    few operations on a heap for each.
+    the number of the run after each; by default anywhere. ``times`` tells how often runs ``[start, stop)``
+    come with nothing in between. At most ``MAX_WINDOWS`` windows, with a few operations on a heap for each.
     """
     path = _LongestPath(len(runs))
     stored = _suffix_sums([int(run.stored * _TICKS) for run in runs])
@@ -85,12 +90,13 @@ def window_bound(runs: Sequence[OpRun], capacity: int, borders: Sequence[int] | 
     between = range(len(runs) + 1) if borders is None else borders
     allowed = set(between)
     for start, after in pairwise(between):
-        path.extend(start, after, sum(run.cycles for run in runs[start:after]) * _TICKS, "npu")
+        computed = (runs[run].cycles * times(run, run + 1) for run in range(start, after))
+        path.extend(start, after, sum(computed) * _TICKS, "npu")
         if start % every == 0:
             moved = 0
             for stop, moved in _least_dma_ticks(runs, start, capacity if start else 0):
                 if stop in allowed:
-                    path.extend(start, stop, moved, "dma")
+                    path.extend(start, stop, moved * times(start, stop), "dma")
             path.finish(start, moved + stored[start])
     return path.bound()
 

@@ -62,7 +62,8 @@ class TimeBound:
 
 @dataclass(frozen=True, slots=True)
 class ProofSegment:
-    """Ops ``[start, stop)`` of a straight program, by number in order, and the unit that bounds them."""
+    """Runs of ops ``[start, stop)`` along a path, by number in order, of a loop four iterations
+    (``chipmodel.model.short_path``), and the unit that bounds them."""
 
     unit: Unit
     start: int
@@ -71,9 +72,11 @@ class ProofSegment:
 
 @dataclass(frozen=True, slots=True)
 class ProvenCycles:
-    """The least ``cycles`` of the plans in ``space``: the sum of what the ``segments`` take, which
-    ``chipmodel.verify.proven_cycles`` derives again."""
+    """The least ``cycles`` of the plans in ``space`` along ``path``: the sum of what the ``segments`` take,
+    which ``chipmodel.verify.proven_cycles`` derives again."""
 
     space: PlanSpace
     cycles: int
     segments: tuple[ProofSegment, ...]
+    path: tuple[tuple[str, str], ...] = ()
+    """The arm of each ``if``, and the iterations of each ``loop``."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.answers.result import CorePlan, Result
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, resolve_path, walk
 from chipmodel.model.plan import Solved
-from chipmodel.model.program import Program
+from chipmodel.model.program import NO_CHOICES, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part, Schedule
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
@@ -29,7 +29,7 @@ def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
     order = names_in_order(whole) if result.ordering else ()
     if not result.cores:
         planned = Planned(result.program, result.schedule, result.problem, result.solved, result.attempts)
-        return plan_of_planned(planned, result.chip, chip, overrides, order)
+        return plan_of_planned(planned, result.chip, chip, overrides, order, result.trace.path)
     made = plan_of_cores(result.cores, result.program, result.chip, chip, overrides, order)
     return replace(made, split=result.split.split) if result.split else made
 
@@ -48,13 +48,19 @@ def plan_of_cores(
 
 
 def plan_of_planned(
-    planned: Planned, chip: Chip, chip_name: str, overrides: Sequence[str], order: tuple[str, ...] = ()
+    planned: Planned,
+    chip: Chip,
+    chip_name: str,
+    overrides: Sequence[str],
+    order: tuple[str, ...] = (),
+    choices: Mapping[str, str] = NO_CHOICES,
 ) -> PlanFile:
-    """The offsets and commands of a plan for one core of ``chip``; ``order`` as ``PlanFile`` has it."""
+    """The offsets and commands of a plan for one core of ``chip``, with bounds along the path of ``choices``;
+    ``order`` as ``PlanFile`` has it."""
     commands = lower(planned.schedule, planned.solved.plan)
     core = _core(planned.schedule, planned.solved, commands, chip)
     file = _file((core,), planned.program, chip, chip_name, overrides, order)
-    bounds = tuple(proven_cycles(reuse(planned.program, "all"), chip))
+    bounds = tuple(proven_cycles(reuse(planned.program, "all"), chip, resolve_path(commands, choices)))
     found = replace(file, buffers=core.buffers, commands=commands, cascades=core.cascades, bounds=bounds)
     return replace(found, arena_bytes=core.arena_bytes)
 

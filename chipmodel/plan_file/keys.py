@@ -229,7 +229,8 @@ _COMMANDS: Mapping[str, JsonRecord[Any]] = {record.names[0]: record for record i
 """The kinds of commands, by the key that only they have."""
 _BY_KIND: Mapping[type, JsonRecord[Any]] = {record.kind: record for record in _RECORDS}
 _ON_A_CORE = ("arena_bytes?", "cascades?", "buffers", "commands")
-_record(ProvenCycles, codecs={"cycles": COUNT})
+_PATH = Codec(lambda node: tuple((name, node.at(name).text()) for name in node.mapping()), dict[str, str])
+_record(ProvenCycles, "space", "path?", "cycles", "segments", codecs={"cycles": COUNT, "path": _PATH})
 _HEAD = ("workload", "chip", "set=overrides", "capacity_bytes", "peak_bytes", "alignment", "order?", "psram")
 _record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})
 PLAN: JsonRecord[PlanFile] = _record(

@@ -51,9 +51,10 @@ class FluidAmounts:
         """How often each run comes."""
         around = [[each for each in repeats if each[0] <= border <= each[1]] for border in borders]
         later = [min([border, *(start for start, _, _ in around[border])]) for border in borders]
-        """Of each border the first run that may come after it; of one in runs that repeat, all of these."""
+        """The first run that may come after each border: where runs repeat, the first one of these."""
         before = [max([border, *(stop for _, stop, _ in around[border])]) for border in borders]
-        self.loads_after = [self._loads_after()[border] for border in later]
+        loads_after = self._loads_after()
+        self.loads_after = [loads_after[border] for border in later]
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
         rates = (problem.most_each, *(self.rate(run) for run in reversed(runs)))
         rate_later = [_rounded_up(each) for each in accumulate(rates, max)][::-1]

@@ -27,6 +27,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
+from chipmodel.verify.proven_cycles import proof_faults
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
@@ -135,7 +136,11 @@ def random_runs(
 
 
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:
-    proofs = [each for each in proven_cycles(program, chip) if has_turns(each.space) or not cascades]
+    every = list(proven_cycles(program, chip, path))
+    for proof in every:
+        if faults := list(proof_faults(program, chip, proof)):
+            raise Fault(faults[0])
+    proofs = [each for each in every if has_turns(each.space) or not cascades]
     proven = max((each.cycles for each in proofs), default=0)
     found = time_bound(program, chip, path, cascades)
     return max(found.cycles, proven), len(found.bindings) > 1

@@ -21,9 +21,9 @@ from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.proven_cycles import proof_faults
 from dma.residency.fitted import fitted
+from tests.chipmodel.bounds.test_straight_chains import CHANNELS, WEIGHTS, looped
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.dma.residency.test_channel_slices import wide
-from tests.fuzz.cycle_bounds import random_case
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.load import load
 
@@ -78,7 +78,7 @@ def test_a_cascade_has_no_segments_inside() -> None:
     """Ops one after another compute 170 cycles before 156 bytes that have no room; ops that take turns may
     overlap all of that."""
     program, chip = chain(80, 90, 40, weights=(0, 0, 200)), with_memory(BYTE_A_CYCLE, 64)
-    for_turns, in_order = proven_cycles(program, chip)
+    for_turns, in_order = proven_cycles(program, chip, {})
     assert (for_turns.space, for_turns.cycles) == (WITH_CASCADES, 10 + 200 + 10)
     assert (in_order.space, in_order.cycles) == (WITHOUT_CASCADES, 170 + 210 - 64 + 10)
     assert not faults(program, 64, in_order)
@@ -87,7 +87,7 @@ def test_a_cascade_has_no_segments_inside() -> None:
 
 def test_an_op_in_no_cascade_divides_the_others() -> None:
     program = chain(80, 90, 40, weights=(0, 200, 200), gathers=(1,))
-    (proof,) = proven_cycles(program, with_memory(BYTE_A_CYCLE, 64))
+    (proof,) = proven_cycles(program, with_memory(BYTE_A_CYCLE, 64), {})
     assert proof.space == WITH_CASCADES
     assert {segment.start for segment in proof.segments} <= {0, 1, 2}
     assert len(proof.segments) > 1
@@ -109,7 +109,7 @@ def corrupted(proof: ProvenCycles, ops: int, random: Random) -> Iterator[ProvenC
 def test_corrupted_proofs_are_refused() -> None:
     chip, random = load_chip("stm32n6"), Random(0)
     program = reuse(load("zoo:resnet18"), "all")
-    proofs = list(proven_cycles(program, chip))
+    proofs = list(proven_cycles(program, chip, {}))
     assert len(proofs) == 2
     wrong = [bad for _ in range(5) for proof in proofs for bad in corrupted(proof, len(program.body), random)]
     assert len(wrong) >= 50
@@ -130,7 +130,7 @@ def test_the_bound_of_a_plan_in_slices_holds_for_the_same_slices() -> None:
     """Another plan of the network, which cuts it otherwise or not at all, may take fewer cycles."""
     chip = with_memory(LUNA_LIKE, 512)
     program = fitted(wide(), chip)
-    proofs = list(proven_cycles(program, chip))
+    proofs = list(proven_cycles(program, chip, {}))
     assert {proof.space for proof in proofs} <= {*SAME_OPS}
     assert proofs
     assert not any(fault for proof in proofs for fault in proof_faults(program, chip, proof))
@@ -154,15 +154,27 @@ def test_most_of_the_bound_is_proven(network: str) -> None:
     for name in ("stm32n6", "luna-arcs", "corstone-300"):
         chip = load_chip(name)
         bound = time_bound(program, chip, {}, cascades=True).cycles
-        assert 0.95 * bound < next(proven_cycles(program, chip)).cycles <= bound
+        assert 0.95 * bound < next(proven_cycles(program, chip, {})).cycles <= bound
 
 
-def test_a_program_with_branches_has_no_proof() -> None:
-    seen = 0
-    for seed in range(12):
-        program, chip = random_case(seed)
-        if any(not isinstance(node, Op) for node in program.body):
-            assert not list(proven_cycles(program, chip))
-            assert list(proof_faults(program, chip, ProvenCycles(WITH_CASCADES, 0, ())))
-            seen += 1
-    assert seen
+def test_a_loop_is_proven_by_one_iteration_as_often_as_it_comes() -> None:
+    """Of 1,024 bytes of weights 300 may be left; the input is read, and the output stored, once."""
+    program, chip = looped(20), with_memory(BYTE_A_CYCLE, 300)
+    proof = next(proven_cycles(program, chip, {"loop": "20"}))
+    assert proof.cycles == WEIGHTS + 19 * (WEIGHTS - 300) + 2 * CHANNELS + 19 * CHANNELS
+    assert not faults(program, 300, proof)
+    for wrong in ("21", "19", "-1", "x", "1" * 9):
+        assert faults(program, 300, replace(proof, path=(("loop", wrong),)))
+    assert faults(program, 300, replace(proof, path=(("else", "1"),)))
+
+
+def test_a_plan_with_branches_states_the_path_of_its_bound() -> None:
+    made = plan("workloads/gated_vision.yaml", "luna-arcs", streamer="sync")
+    verified = check(made, "workloads/gated_vision.yaml")
+    assert verified.correct, verified.faults
+    assert made.file.bounds[0].path
+    decided = "".join(f"; {name}={given}" for name, given in made.file.bounds[0].path)
+    assert (
+        f"no fewer than {made.file.bounds[0].cycles:,} cycles ({WITH_CASCADES}{decided})" in verified.summary
+    )
+    assert made.to_dict()["bounds"][0]["path"] == dict(made.file.bounds[0].path)

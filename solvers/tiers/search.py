@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, repeat
 from time import perf_counter
 
 from chipmodel.errors import DoesNotFit
@@ -20,6 +21,7 @@ from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule, variants
 from solvers.tiers.placement import Event, TierRun, best_fit
 from solvers.tiers.problem import TierProblem, TierState, TierStay
+from solvers.tiers.settings import Segments
 from solvers.tiers.tables import TierTables
 
 MAX_STEPS = 600_000
@@ -43,10 +45,13 @@ def default_limits(problem: TierProblem) -> Limits:
 
 
 def search(
-    problem: TierProblem, limits: Limits | None = None, segment: int = 1, rule: ActionRule = STANDARD_RULE
+    problem: TierProblem,
+    limits: Limits | None = None,
+    segment: Segments = 1,
+    rule: ActionRule = STANDARD_RULE,
 ) -> TierSearchResult:
-    """Run the state search. ``segment`` steps are decided together (1 is greedy), at each of them by
-    ``rule``. Deterministic for the same ``limits.nodes``.
+    """Run the state search. ``segment`` steps are decided together (1 is greedy), or as many as its numbers
+    say one after another, at each of them by ``rule``. Deterministic for the same ``limits.nodes``.
 
     Raises DoesNotFit where an op's reserve and staging exceed the first tier.
     """
@@ -59,9 +64,9 @@ def search(
 class TierWalk:
     """The kept state: the run before each step, the events of each, and the total cost."""
 
-    def __init__(self, tables: TierTables, limits: Limits, segment: int, rule: ActionRule) -> None:
+    def __init__(self, tables: TierTables, limits: Limits, segment: Segments, rule: ActionRule) -> None:
         self.tables, self.limits = tables, limits
-        self.segment, self.rule = segment, rule
+        self.segments, self.rule = (segment,) if isinstance(segment, int) else segment, rule
         self.began = perf_counter()
         self.nodes = 0
         self.before: list[TierRun] = []
@@ -82,11 +87,11 @@ class TierWalk:
 
     def run(self, enough: int = -1) -> None:
         """Visit all steps, or until the cost is ``enough`` or the limits are reached."""
-        steps = len(self.before)
-        for start in range(0, steps, self.segment):
-            if self.total <= enough:
+        steps, stop = len(self.before), 0
+        for length in chain(self.segments, repeat(self.segments[-1])):
+            if self.total <= enough or stop == steps:
                 return
-            stop = min(steps, start + self.segment)
+            start, stop = stop, min(steps, stop + length)
             best: tuple[int, TierRun] | None = None
             for run in self.combinations(self.before[start], start, stop):
                 if self._stopped():

@@ -17,6 +17,10 @@ LONGEST_SEGMENT = 64
 """The states of a segment grow by a factor of about three for each of its steps."""
 
 
+Segments = int | tuple[int, ...]
+"""Steps that are decided together; of several lengths the last one is repeated."""
+
+
 @dataclass(frozen=True, slots=True)
 class TierSettings:
     """``segment``: how many steps are decided together (1 is greedy); None for what the caller tries.
@@ -24,7 +28,7 @@ class TierSettings:
     ``changes``: how many blocks change at a step at most, 1 as in the source.
     """
 
-    segment: int | None = None
+    segment: Segments | None = None
     actions: frozenset[Action] = frozenset(ACTIONS)
     cost: TierCost = "cycles"
     changes: int = 2
@@ -43,10 +47,13 @@ def tier_settings(packer: str, text: str) -> Mapping[str, object]:
     known = given.keys() <= {"segment", "actions", "cost", "changes"} and len(given) == len(parts)
     if not known or not costs or len(set(tried)) < len(tried) or not set(tried) <= set(ACTIONS):
         raise BadInput(f"{packer}:{text[:60]} are not settings of the state search", hint=hint)
-    segment, changes = None, STANDARD.changes
+    segment: Segments | None = None
+    changes = STANDARD.changes
     if "segment" in given:
         allowed, what = Interval(1, LONGEST_SEGMENT + 1), f"segment of 1 to {LONGEST_SEGMENT} steps"
-        segment = whole_setting(packer, given["segment"], allowed, what, hint)
+        lengths = given["segment"].split("+")
+        first, *more = (whole_setting(packer, length, allowed, what, hint) for length in lengths)
+        segment = (first, *more) if more else first
     if "changes" in given:
         changes = whole_setting(packer, given["changes"], Interval(1, 3), "1 or 2 changes", hint)
     actions: frozenset[Action] = frozenset(action for action in ACTIONS if action in tried)

@@ -96,6 +96,7 @@ def test_constraints_are_refused() -> None:
         ("actions=swap+reuse,segment=1", TierSettings(1, frozenset({"swap", "reuse"}))),
         ("cost=bytes", TierSettings(cost="bytes")),
         ("changes=1", TierSettings(changes=1)),
+        ("segment=3+1", TierSettings((3, 1))),
         ("actions=move+swap+reuse,cost=cycles", STANDARD),
     ],
 )
@@ -110,6 +111,7 @@ def test_settings_are_read(text: str, settings: TierSettings) -> None:
         "3",
         "segment=0",
         "segment=65",
+        "segment=3+",
         "segment=1,segment=2",
         "actions=",
         "actions=swap+fly",

@@ -13,10 +13,13 @@ from chipmodel.model.core_parts import CorePart, CoreSplit
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace, Unit
+
+SHOWN_OPS = 8
+"""Ops that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +162,29 @@ class Result:
     compare with; None where the chip file does not say how, or where this is that plan."""
     record: TrackRecord | None = None
     """What measured networks say of the time by the board's own tool; None where the chip file has none."""
+    left_to_cpu: tuple[Op, ...] = ()
+    """The ops that the compiler of an Ethos-U NPU leaves to the CPU. They are not timed: the cycles are those
+    that the NPU would take."""
     cut_short: tuple[str, ...] = ()
     """What a time limit ended early or left out, in a few words each."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader is to know about the program and its answer, in sentences."""
-        notes = (*self.program.notes, *self._split_notes())
+        notes = (*self.program.notes, *self._split_notes(), *self._cpu_notes())
         if not self.cut_short:
             return notes
         return *notes, f"ended early: {'; '.join(self.cut_short)}"
+
+    def _cpu_notes(self) -> tuple[str, ...]:
+        if not self.left_to_cpu or self.chip.npu.ethos is None:
+            return ()
+        compiler = self.chip.npu.ethos.compiler.capitalize().replace("-", " ")
+        names = [f"{op.name} ({op.kind})" for op in self.left_to_cpu]
+        more = [f"{len(names) - SHOWN_OPS:,} more"] if names[SHOWN_OPS:] else []
+        what = f"{compiler} leaves {len(names):,} ops to the CPU, where they are not timed"
+        named = ", ".join((*names[:SHOWN_OPS], *more))
+        return (f"{what}: {named}. The total has the cycles that the NPU would take for them",)
 
     def _split_notes(self) -> tuple[str, ...]:
         """What was split over cores, and what keeps more of them from helping."""

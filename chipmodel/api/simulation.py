@@ -20,6 +20,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.measured.track_record import track_record
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.npu.vela_operators import left_to_cpu
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.pipeline.order_choice import run_in_order
@@ -233,8 +234,8 @@ def simulate(
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
             found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
-        record = track_record(asked.program, target)
-    return Simulation(replace(found, record=record, cut_short=limit.cut_short))
+        record, left = track_record(asked.program, target), left_to_cpu(target.npu, asked.program)
+    return Simulation(replace(found, record=record, left_to_cpu=left, cut_short=limit.cut_short))
 
 
 def _weighed(

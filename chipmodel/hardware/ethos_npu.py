@@ -46,6 +46,8 @@ class EthosNpu:
     """The port to SRAM."""
     output_cycles: tuple[Fraction, ...]
     """Cycles of an output element, in the order of ``OUTPUT_RATES``."""
+    compiler: str = "vela-4.5"
+    """Which ops run on the NPU: by the list of that compiler (``chipmodel.npu.vela_operators``)."""
     weights_on_port: bool = False
     """Whether weights that are read again for each block take time on that port."""
     cores: int = 1

@@ -247,6 +247,7 @@ FIELDS: Mapping[str, Field] = {
     "npu.ethos.delay_cycles": _ethos(_SETUP),
     "npu.ethos.wide_delay_cycles": _ethos(_SETUP),
     **{f"npu.ethos.output_cycles.{kind}": _ethos(_OUTPUT) for kind in OUTPUT_RATES},
+    "npu.ethos.compiler": _default("vela-4.5", _any_ethos(_choice("vela-4.5", "vela-5.2"))),
     "npu.ethos.border_blocks": _default("inside", _ethos(_choice("inside", "whole"))),
     "npu.ethos.weights_on_port": _default("yes", _any_ethos(_choice("yes", "no"))),
     "npu.ethos.sram.read_latency_cycles": _any_ethos(_SETUP),

@@ -180,6 +180,8 @@ MEANING: Mapping[str, str] = {
     "npu.ethos.output_cycles.wide_unary": "The same for one operand.",
     "npu.ethos.output_cycles.wide_multiply": "The same for products on 32 bits.",
     "npu.ethos.output_cycles.table": "The least where outputs pass a table, as of sigmoid and tanh.",
+    "npu.ethos.compiler": "Arm's compiler Vela, whose list says which ops the NPU runs and which are left to "
+    "the CPU and not timed: up to 4.5, or from 5.0 on.",
     "npu.ethos.border_blocks": "Whether a block at the border of the output takes what lies `inside`, or as "
     "long as a `whole` one, as in the estimate of Arm's compiler.",
     "npu.ethos.weights_on_port": "Whether weights that are read again for each block take time on the "

@@ -41,11 +41,11 @@ UNITS: Mapping[tuple[str, str], ModelledUnit] = {
     ),
     (NPU, "ethos-u55"): ModelledUnit(
         "blocks of Ethos-U55 and U65, one after another, as Arm's compiler estimates them",
-        "what runs on the CPU",
+        "the time of what runs on the CPU, which is named",
     ),
     (NPU, "ethos-u85"): ModelledUnit(
         "blocks of Ethos-U85, one after another, as Arm's compiler estimates them",
-        "what runs on the CPU; chains of ops; weights of which half are zero",
+        "the time of what runs on the CPU, which is named; chains of ops; weights of which half are zero",
     ),
     (NPU, "array"): ModelledUnit(
         "MACs padded to an array, operands through ports, a launch for each op",

@@ -63,11 +63,18 @@ def document(result: Result) -> dict[str, object]:
         **vendor_document(result),
         "late_weights": [asdict(late) for late in result.schedule.late],
         "attempts": [_attempt(a) for a in result.attempts],
+        **_left_to_cpu(result),
         "notes": list(result.notes),
         **cores_document(result),
         "ops": [_op(o, energy) for o in sums.ops],
         "bank_conflicts": [asdict(each) for each in sums.bank_conflicts],
     }
+
+
+def _left_to_cpu(result: Result) -> dict[str, object]:
+    """The ops that are left to the CPU, none of which is timed; nothing but on Ethos-U."""
+    ops = [{"name": op.name, "kind": op.kind, "timed": False} for op in result.left_to_cpu]
+    return {"left_to_cpu": ops} if result.chip.npu.ethos else {}
 
 
 def _weights_in_place(result: Result) -> dict[str, object]:

@@ -36,6 +36,7 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
         0,
         "Spilled (1): b",
     ),
+    (("simulate", "att_u55.yaml", "--chip", "alif-e7"), 0, "not timed: kt (transpose), s (matmul)"),
     (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),
     (
         ("simulate", "kv_scatter.onnx", "--state", "cache=cache_out", "--steady-state", "8"),

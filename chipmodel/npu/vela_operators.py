@@ -1,0 +1,177 @@
+"""Which ops Arm's compiler Vela runs on an Ethos-U NPU; it leaves all others to the CPU.
+
+Source: SUPPORTED_OPS.md, written by ``vela --supported-ops-report`` of ethos-u-vela 4.5.0 and 5.2.0 (PyPI),
+for networks of TensorFlow Lite. Of the conditions on single operators those are here that programs can tell:
+types, strides, the order of a transpose, factors of a resize, lines of a softmax, the depth of an argmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chipmodel.hardware.chip import Npu
+from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.program import Op, Program
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
+from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
+
+_U55 = """ABS ADD ARG_MAX AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D EXP FULLY_CONNECTED
+HARD_SWISH LEAKY_RELU LOGISTIC MAXIMUM MAX_POOL_2D MEAN MINIMUM MIRROR_PAD MUL PACK PAD PRELU QUANTIZE RELU
+RELU6 RESHAPE RESIZE RSQRT SLICE SOFTMAX SPLIT SQUARED_DIFFERENCE STRIDED_SLICE SUB TANH TRANSPOSE
+TRANSPOSE_CONV UNIDIRECTIONAL_SEQUENCE_LSTM UNPACK"""
+_U55_SINCE_5 = "BATCH_MATMUL ELU GELU LOG NEG REDUCE_MAX REDUCE_MIN REVERSE_V2 SUM TILE"
+_U85 = """BATCH_MATMUL CAST DIV EQUAL GATHER GREATER GREATER_EQUAL LESS_EQUAL LOG LOGICAL_AND LOGICAL_NOT
+LOGICAL_OR NOT_EQUAL REDUCE_MAX REDUCE_MIN REVERSE_V2 SCATTER_ND SELECT_V2 SUM TILE"""
+_U85_SINCE_5 = "ELU GELU LESS NEG"
+OPERATORS: Mapping[tuple[str, bool], frozenset[str]] = {
+    ("vela-4.5", False): frozenset(_U55.split()),
+    ("vela-5.2", False): frozenset(f"{_U55} {_U55_SINCE_5}".split()),
+    ("vela-4.5", True): frozenset(f"{_U55} {_U85}".split()),
+    ("vela-5.2", True): frozenset(f"{_U55} {_U85} {_U85_SINCE_5}".split()),
+}
+"""Operators that the NPU runs, by the compiler and whether it is Ethos-U85, not U55 or U65. ``RESIZE`` is
+RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
+_NORMALISED = "MEAN SQUARED_DIFFERENCE RSQRT SUB MUL ADD"
+_SAME_NAME = "ABS ADD DIV ELU EXP GELU HARD_SWISH LEAKY_RELU LOG MUL NEG PAD PRELU RELU RELU6 RSQRT SOFTMAX"
+_MOVED = "SLICE SPLIT SUB TANH TILE TRANSPOSE CAST EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL NOT_EQUAL"
+OF_KIND: Mapping[str, str] = {
+    **{name.lower(): name for name in f"{_SAME_NAME} {_MOVED} REDUCE_MAX REDUCE_MIN GATHER".split()},
+    **dict.fromkeys(("allocate", "collect", "copy", "fill", "shift", "dropout"), ""),
+    **dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), _NORMALISED),
+    **dict.fromkeys(("reduce_mean", "global_average_pool"), "MEAN"),
+    "and": "LOGICAL_AND",
+    "argmax": "ARG_MAX",
+    "batch_norm": "MUL ADD",
+    "bias_add": "ADD",
+    "bias_gelu": "ADD GELU",
+    "channel_shuffle": "TRANSPOSE",
+    "clip": "RELU6",
+    "concat": "CONCATENATION",
+    "embedding": "GATHER",
+    "fast_gelu": "GELU",
+    "global_max_pool": "REDUCE_MAX",
+    "hard_sigmoid": "ADD RELU6 MUL",
+    "lp_norm": "MUL SUM RSQRT",
+    "max": "MAXIMUM",
+    "min": "MINIMUM",
+    "not": "LOGICAL_NOT",
+    "or": "LOGICAL_OR",
+    "quick_gelu": "LOGISTIC MUL",
+    "reduce_sum": "SUM",
+    "resize": "RESIZE",
+    "rms_norm": "MUL MEAN RSQRT",
+    "rotary_embedding": "SPLIT MUL SUB ADD CONCATENATION",
+    "scatternd": "SCATTER_ND",
+    "sigmoid": "LOGISTIC",
+    "silu": "LOGISTIC MUL",
+    "square": "MUL",
+    "where": "SELECT_V2",
+}
+"""The operators that make an op of a kind, all of which have to be on the list; a kind that is not here runs
+on the CPU. None for what only moves bytes of a network that runs again and again."""
+_WIDE = frozenset({"ADD", "ARG_MAX", "MIRROR_PAD", "MUL", "SUB", "TRANSPOSE"})
+"""Operators that take 32 bits."""
+MOST_LINES = 65535
+"""Lines of a softmax for Vela 4.5: the product of the width and height of its input."""
+MOST_CLASSES = 127
+"""Depth of an argmax on Ethos-U55 and U65."""
+MOST_STRIDE = 3
+FACTORS = (2, 4, 8)
+"""By which Ethos-U55 and U65 enlarge images."""
+
+
+def left_to_cpu(npu: Npu, program: Program) -> tuple[Op, ...]:
+    """Return the ops that the compiler of an Ethos-U NPU leaves to the CPU; none of other NPUs."""
+    if npu.ethos is None:
+        return ()
+    ops = (each for op in program.ops() for each in op.cascade or (op,))
+    return tuple(op for op in ops if op.cycles is None and not _on_npu(npu, program, op))
+
+
+def _on_npu(npu: Npu, program: Program, op: Op) -> bool:
+    assert npu.ethos is not None
+    small, needed = isinstance(npu.ethos, EthosNpu), _operators_of(op)
+    if needed is None or not needed <= OPERATORS[npu.ethos.compiler, not small]:
+        return False
+    if "float" in op.dtype or op.dtype.endswith("64"):
+        return False
+    return not small or (_types_fit(op, needed) and _shapes_fit(program, op, npu.ethos.compiler))
+
+
+def _operators_of(op: Op) -> frozenset[str] | None:
+    """The operators of TensorFlow Lite that make an op; None where there are none."""
+    match op.work:
+        case Conv(window=window, depthwise=depthwise):
+            plain = "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D"
+            return frozenset({"TRANSPOSE_CONV" if window.transposed else plain})
+        case Pool():
+            kinds = {"max": "MAX_POOL_2D", "average": "AVERAGE_POOL_2D"}
+            found = {operator for word, operator in kinds.items() if word in op.kind}
+            return frozenset(found) or None
+        case Matmul():
+            return frozenset({"FULLY_CONNECTED" if op.constants else "BATCH_MATMUL"})
+        case Recurrent(gates=4, directions=1, backward=False):
+            return frozenset({"UNIDIRECTIONAL_SEQUENCE_LSTM"})
+        case Vector():
+            return None if op.kind not in OF_KIND else frozenset(OF_KIND[op.kind].split())
+        case _:
+            return None
+
+
+def _types_fit(op: Op, needed: frozenset[str]) -> bool:
+    if "BATCH_MATMUL" in needed:
+        return op.dtype == "int8"
+    return not op.dtype.endswith("32") or needed <= _WIDE
+
+
+def _shapes_fit(program: Program, op: Op, compiler: str) -> bool:
+    """Whether Ethos-U55 and U65 take an op of these sizes."""
+    before, after = seen_inputs(op, program.tensors), seen_outputs(op, program.tensors)
+    match op.work:
+        case Conv() | Pool():
+            return _strides_fit(op.work, compiler)
+        case Vector(attributes=AxisOrder(order)) if op.kind == "transpose":
+            return compiler != "vela-4.5" or _turns_two(order, before[0], after[0])
+        case Vector(attributes=AlongAxis(_, size)) if op.kind == "softmax":
+            return compiler != "vela-4.5" or before[0].elements <= MOST_LINES * size
+        case Vector(attributes=AlongAxis(_, size)) if op.kind == "argmax":
+            return size <= MOST_CLASSES
+        case Vector() if op.kind == "resize":
+            return _enlarges(before[0].shape, after[0].shape)
+        case _:
+            return op.kind != "channel_shuffle" or compiler != "vela-4.5"
+
+
+def _strides_fit(work: Conv | Pool, compiler: str) -> bool:
+    window = work.window
+    strides = (window.stride_h * (window.out_h > 1), window.stride_w * (window.out_w > 1))
+    if window.transposed or max(strides) <= MOST_STRIDE:
+        return True
+    pads = window.pad_top or window.pad_left or window.pad_bottom or window.pad_right
+    free = not pads and (window.dilation_h, window.dilation_w) == (1, 1)
+    return free and compiler != "vela-4.5" and not (isinstance(work, Conv) and work.depthwise)
+
+
+def _turns_two(order: tuple[int, ...], before: SeenTensor, after: SeenTensor) -> bool:
+    """Whether a transpose exchanges two axes, the last of three staying, as written or as they lie in memory.
+    Axes of one element do not count."""
+    written = tuple(range(len(order)))
+    for given, made in ((written, written), (before.order or written, after.order or written)):
+        old = [axis for axis in given if before.shape[axis] > 1]
+        moved = [old.index(order[axis]) for axis in made if after.shape[axis] > 1]
+        if moved == sorted(moved) or moved in ([1, 0], [1, 0, 2]):
+            return True
+    return False
+
+
+def _enlarges(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Whether images grow by one of ``FACTORS`` in both axes, with or without their corners in place."""
+    changed = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    if all(old == 1 for old, _ in changed):
+        return True
+    return any(
+        all(new == factor * old for old, new in changed)
+        or all(new - 1 == factor * (old - 1) for old, new in changed)
+        for factor in FACTORS
+    )

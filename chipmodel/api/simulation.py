@@ -20,7 +20,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.measured.track_record import track_record
 from chipmodel.model.program import Op, Program
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.npu.vela_operators import left_to_cpu
+from chipmodel.npu.models import left_to_cpu
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.pipeline.order_choice import run_in_order

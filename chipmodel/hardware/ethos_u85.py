@@ -105,7 +105,7 @@ class EthosU85:
     write_bytes_per_cycle: Fraction
     """What reads of one kind, and what writes may take of that: of inputs, or of weights."""
     compiler: str = "vela-4.5"
-    """As ``EthosNpu.compiler``."""
+    """The same as ``EthosNpu.compiler``."""
     weights_on_port: bool = False
     """Whether weights that are read again for each block take time on those ports."""
 

@@ -18,7 +18,7 @@ from typing import Any
 from chipmodel.hardware.chip import ArrayCosts, Npu
 from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
-from chipmodel.model.program import Op
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import SingleWork
 from chipmodel.npu.array import Division, OpKind, kind_of_op, least_array_cycles
 
@@ -96,6 +96,14 @@ def launch_cycles(npu: Npu) -> int:
     if npu.luna or npu.ethos or npu.plugin:
         return 0
     return (npu.vector or npu.ne16 or npu.costs).launch_cycles
+
+
+def left_to_cpu(npu: Npu, program: Program) -> tuple[Op, ...]:
+    """Return the ops that the compiler of an Ethos-U NPU leaves to the CPU; none of other NPUs."""
+    if npu.ethos is None:
+        return ()
+    left: tuple[Op, ...] = imported("chipmodel.npu.vela_operators:left_by_vela")(npu.ethos, program)
+    return left
 
 
 def on_cpu(npu: Npu, op: Op) -> bool:

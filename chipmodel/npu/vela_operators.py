@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
+from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
@@ -78,25 +78,22 @@ MOST_CLASSES = 127
 """Depth of an argmax on Ethos-U55 and U65."""
 MOST_STRIDE = 3
 FACTORS = (2, 4, 8)
-"""By which Ethos-U55 and U65 enlarge images."""
+"""Factors by which Ethos-U55 and U65 enlarge images."""
 
 
-def left_to_cpu(npu: Npu, program: Program) -> tuple[Op, ...]:
-    """Return the ops that the compiler of an Ethos-U NPU leaves to the CPU; none of other NPUs."""
-    if npu.ethos is None:
-        return ()
+def left_by_vela(ethos: EthosNpu | EthosU85, program: Program) -> tuple[Op, ...]:
+    """Return the ops that are left to the CPU; none that the user gave cycles."""
     ops = (each for op in program.ops() for each in op.cascade or (op,))
-    return tuple(op for op in ops if op.cycles is None and not _on_npu(npu, program, op))
+    return tuple(op for op in ops if op.cycles is None and not _on_npu(ethos, program, op))
 
 
-def _on_npu(npu: Npu, program: Program, op: Op) -> bool:
-    assert npu.ethos is not None
-    small, needed = isinstance(npu.ethos, EthosNpu), _operators_of(op)
-    if needed is None or not needed <= OPERATORS[npu.ethos.compiler, not small]:
+def _on_npu(ethos: EthosNpu | EthosU85, program: Program, op: Op) -> bool:
+    small, needed = isinstance(ethos, EthosNpu), _operators_of(op)
+    if needed is None or not needed <= OPERATORS[ethos.compiler, not small]:
         return False
     if "float" in op.dtype or op.dtype.endswith("64"):
         return False
-    return not small or (_types_fit(op, needed) and _shapes_fit(program, op, npu.ethos.compiler))
+    return not small or (_types_fit(op, needed) and _shapes_fit(program, op, ethos.compiler))
 
 
 def _operators_of(op: Op) -> frozenset[str] | None:

@@ -8,7 +8,7 @@ import pytest
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.attributes import AlongAxis, AxisOrder, Scaling
-from chipmodel.npu.vela_operators import left_to_cpu
+from chipmodel.npu.models import left_to_cpu
 from workloads.build.builder import ProgramBuilder
 
 if TYPE_CHECKING:

@@ -81,6 +81,7 @@ def test_commands_run_as_shown_and_in_that_order(page: Path, tmp_path: Path) -> 
             assert code == command.code, (command, errors)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prepared")
 @pytest.mark.parametrize("page", [page for page in pages() if blocks(page, "pycon")], ids=name_of)
 def test_python_sessions_answer_as_shown(page: Path, tmp_path: Path) -> None:

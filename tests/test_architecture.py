@@ -139,6 +139,7 @@ def test_packages_import_downwards_only() -> None:
     assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.slow
 def test_every_folder_of_modules_is_a_package_that_says_what_its_files_share() -> None:
     folders = {path.parent for path in MODULES.values()}
     for folder in sorted(folders):
@@ -208,6 +209,7 @@ def test_the_list_of_chips_imports_nothing_of_programs() -> None:
     assert not loaded & {"numpy", "networkx", "chipmodel.model", "chipmodel.geometry", "dma", "solvers"}
 
 
+@pytest.mark.slow
 def test_a_simulation_imports_nothing_that_it_does_not_need() -> None:
     loaded = loaded_by("simulate zoo:resnet18 --chip stm32n6")
     assert loaded & HEAVY == {"rich", "yaml"}

@@ -76,6 +76,7 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
+@pytest.mark.slow
 def test_no_test_reads_a_clock() -> None:
     found = {name: clocks(tree) for name, tree in trees().items()}
     new = {name: uses for name, uses in found.items() if uses and name not in ALLOWED}

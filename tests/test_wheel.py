@@ -54,6 +54,7 @@ def run(folder: Path, *words: str | Path, **variables: str) -> subprocess.Comple
     return ran
 
 
+@pytest.mark.slow
 def test_the_wheel_has_every_file_that_the_program_reads(wheel: Path) -> None:
     inside = set(ZipFile(wheel).namelist())
     rtl = ROOT / "dma" / "rtl"
@@ -73,6 +74,7 @@ def test_one_wheel_serves_every_python(wheel: Path) -> None:
     assert "-cp311-abi3-" in wheel.name
 
 
+@pytest.mark.slow
 def test_the_installed_program_packs_by_its_compiled_search(python: Path, tmp_path: Path) -> None:
     told = "from solvers.search import workers; print(workers.compiled_kernel().__file__, workers.__file__)"
     kernel, engine = map(Path, run(tmp_path, python, "-c", told).stdout.split())
@@ -83,6 +85,7 @@ def test_the_installed_program_packs_by_its_compiled_search(python: Path, tmp_pa
         assert "note:" not in packed.stderr
 
 
+@pytest.mark.slow
 def test_without_a_compiler_it_is_installed_and_says_what_is_lost(python: Path, tmp_path: Path) -> None:
     made = build(ROOT, tmp_path, **NO_COMPILER)
     assert not [name for name in ZipFile(made).namelist() if name.endswith(".so")]
@@ -93,6 +96,7 @@ def test_without_a_compiler_it_is_installed_and_says_what_is_lost(python: Path, 
     assert "note: heuristics and CP-SAT pack without the compiled search" in packed.stderr
 
 
+@pytest.mark.slow
 def test_the_installed_program_lists_and_runs_an_installed_plugin(python: Path, tmp_path: Path) -> None:
     shutil.copytree(PLUGIN, tmp_path / "plugin", ignore=shutil.ignore_patterns("__pycache__"))
     plugin = build(tmp_path / "plugin", tmp_path)

@@ -18,6 +18,7 @@ def test_a_broken_merge_that_corrupts_is_always_noticed() -> None:
     assert seen["corrupted"] >= 2
 
 
+@pytest.mark.slow
 def test_every_way_to_break_it_corrupts_some_tree() -> None:
     for name, breaks in BREAKS.items():
         plans = (

@@ -14,6 +14,7 @@ from tests.fuzz.plan_cases import plan_case
 from tests.fuzz.plan_objects import objects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [12, 30])
 def test_random_breaks_are_refused(seed: int) -> None:
     seen = check(seed, each=25)
@@ -37,6 +38,7 @@ CASCADED = (26, 53, 62, 77)
 """Seeds of plans with cascades: rolling, rows computed or weights loaded again, on one core and on two."""
 
 
+@pytest.mark.slow
 def test_cascades_are_broken_in_every_way_that_there_is() -> None:
     """In a few plans, rolling and computed again, on one core and on several."""
     names = Counter[str]()

@@ -23,6 +23,7 @@ def test_no_plan_beats_the_bound() -> None:
     assert seen["joint"]
 
 
+@pytest.mark.slow
 def test_no_plan_beats_the_bound_for_cascades() -> None:
     runs = (random_runs(seed, ("prefetch-greedy",), cascades=True) for seed in range(14))
     seen = sum(map(tally, runs), Counter[str]())
@@ -30,6 +31,7 @@ def test_no_plan_beats_the_bound_for_cascades() -> None:
     assert seen["joint"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 7, 11])
 def test_no_exact_plan_beats_the_bound(seed: int) -> None:
     assert tally(random_runs(seed, ("exact:5",)))["runs"]

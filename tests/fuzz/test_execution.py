@@ -15,6 +15,7 @@ BATCHES = 2
 BATCH = 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_plans_compute_what_their_networks_do(batch: int) -> None:
     seen = sum(map(check, range(batch * BATCH, (batch + 1) * BATCH)), Counter[str]())

@@ -16,6 +16,7 @@ BATCH = 50
 COUNT = 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, COUNT, BATCH))
 def test_no_hostile_file_does_harm(first: int) -> None:
     assert sum(map(check, range(first, first + BATCH)), Counter[str]()).total() == BATCH

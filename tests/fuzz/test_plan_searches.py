@@ -47,6 +47,7 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
     return sum(map(check, seeds), Counter[str]())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("check", "seeds", "more_than"),
     [
@@ -135,6 +136,7 @@ def test_random_plans_are_right(check: Check, seeds: Sequence[int], more_than: M
     assert [name for name, count in more_than.items() if seen[name] <= count] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verifier", "check", "seeds"),
     [
@@ -157,6 +159,7 @@ def test_a_search_reports_what_the_verifier_says(
         found(check, seeds)
 
 
+@pytest.mark.slow
 def test_core_splits_reports_a_bound_that_is_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that gives each op as a whole to one core is none for ops that are split."""
 

@@ -26,6 +26,7 @@ FITS = 2
 """The seed of a tree that fits its chip with large-first, and runs."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_combination_passes_on_random_trees(batch: int) -> None:
     seeds = range(FIRST + batch * TREES, FIRST + (batch + 1) * TREES)

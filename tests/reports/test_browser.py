@@ -108,6 +108,7 @@ def test_plotly_knows_every_setting_of_its_charts(name: str) -> None:
         import_module("plotly.graph_objects").Figure(in_light(figure))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_it_opens_without_errors_and_fits_every_screen(browser: Browser, tmp_path: Path, name: str) -> None:
     file = write(tmp_path, "page.html", PAGES[name]())

@@ -92,6 +92,7 @@ def test_names_must_be_neighbours_on_one_core() -> None:
     assert str(refusal.value).split(" are ")[1].startswith(", ".join(op.name for op in request.program.ops()))
 
 
+@pytest.mark.slow
 def test_the_sums_of_a_pooling_in_a_cascade_are_in_every_output() -> None:
     """They are no tensor of the network: its result raised KeyError."""
     chip = load_chip("alif-e7", ["shared_memory.bytes=15072"])

@@ -64,6 +64,7 @@ def test_growing_buffers_lie_alike_in_a_list_and_in_arrays(monkeypatch: pytest.M
     assert plans == [first_fit(problem, order) for problem in problems for order in ORDERS.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", [name for name in packers() if name not in EXACT])
 def test_every_packer_keeps_growing_buffers_in_place(packer: str) -> None:
     limits = Limits(nodes=500) if packers()[packer].searches else None
@@ -77,6 +78,7 @@ def test_every_packer_keeps_growing_buffers_in_place(packer: str) -> None:
             assert solved.peak == smallest_peak(free), (packer, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", EXACT)
 def test_exact_packers_find_the_smallest_peak(packer: str) -> None:
     below_boxes = 0

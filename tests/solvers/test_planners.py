@@ -18,6 +18,7 @@ EXACT = ("auto", "exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", HEURISTICS)
 def test_random_problems(packer: str) -> None:
     for seed in range(60):
@@ -75,6 +76,7 @@ def densenet121() -> Problem:
     return Problem(tuple(buffers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", HEURISTICS)
 def test_large_problems(packer: str) -> None:
     """Their seconds are measured by ``python -m bench.packing_speed``."""

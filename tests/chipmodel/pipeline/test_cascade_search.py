@@ -54,6 +54,7 @@ def _cycles(planned: Planned) -> int:
     return planned.trace.cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "size", "unit"),
     [
@@ -98,6 +99,7 @@ def test_plans_are_compared_along_the_path_that_is_planned() -> None:
 
 
 # Of DS-CNN everything fits 16,256 B; with two weight buffers, as for a forecast, it does not.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "size"),
     [
@@ -135,6 +137,7 @@ def test_no_cascades_are_looked_for_where_room_would_not_help(
     assert not plan(request).schedule.moves_tensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])
 def test_the_streamer_that_was_asked_for_makes_the_plan(streamer: str) -> None:
     planned = _planned("zoo:resnet8", "alif-e7", 24_960, "auto", streamer)
@@ -156,6 +159,7 @@ def test_after_the_deadline_one_set_of_cascades_is_forecast() -> None:
     assert FURTHER_SETS in said
 
 
+@pytest.mark.slow
 def test_less_memory_is_tried_where_the_packer_has_no_plan_of_any_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -202,6 +206,7 @@ def test_a_candidate_far_faster_than_the_next_is_tried_with_less_memory(
     assert (24_000 in [each.budget for *_, each in race.waiting]) == (share == 1)
 
 
+@pytest.mark.slow
 def test_the_next_set_is_planned_where_the_first_turns_out_slower() -> None:
     """The set that is forecast to be the fastest takes longer than the plan without cascades."""
     planned = _planned("zoo:resnet8", "gap9-psram", 12_480, "auto")
@@ -239,6 +244,7 @@ def _wide() -> Program:
     return b.build()
 
 
+@pytest.mark.slow
 def test_bands_of_columns_need_less_memory_and_are_right() -> None:
     program, chip = _wide(), load_chip("alif-e7")
     rows, banded = (
@@ -258,6 +264,7 @@ def test_bands_of_columns_need_less_memory_and_are_right() -> None:
     assert peaks[1] < 0.9 * peaks[0]
 
 
+@pytest.mark.slow
 def test_a_set_that_moves_nothing_is_tried_where_the_best_estimate_moves_tensors() -> None:
     """MobileNetV2 in 45,056 B took 1,123,536 cycles, with the cascades of 36,864 B 1,010,948."""
     program = reuse(load("zoo:mobilenetv2?width=0.35&input=128&classes=101"), "all")
@@ -266,18 +273,21 @@ def test_a_set_that_moves_nothing_is_tried_where_the_best_estimate_moves_tensors
     assert {each.moves for each in sets} == {True, False}
 
 
+@pytest.mark.slow
 def test_sets_with_ops_in_stripes_are_planned_although_their_forecast_is_slower() -> None:
     """ResNet-8 in 25,360 B took 368,177 cycles; another set, forecast at 388,000, takes 300,848."""
     program, chip = reuse(load("zoo:resnet8"), "all"), load_chip("alif-e7").with_memory(25_360)
     assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < 310_000
 
 
+@pytest.mark.slow
 def test_a_cascade_in_psram_computes_while_it_loads() -> None:
     """ShuffleNet in a quarter of its memory took 28,699,174 cycles, as sets found no schedule and waited."""
     program, chip = reuse(load("zoo:shufflenetv1"), "all"), load_chip("stm32n6").with_memory(116_536)
     assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < 21_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "cycles"), [(40_960, 1_050_000), (15_344, 1_800_000)])
 def test_cascades_of_less_memory_are_tried_with_more(size: int, cycles: int) -> None:
     """40,960 B took 1,067,410 cycles, 36,864 B 1,029,966: bands of columns were looked at in the smaller one
@@ -291,6 +301,7 @@ NARROW = "zoo:mobilenetv2?width=0.35&input=128&classes=101"
 
 
 # The fastest schedule of the first set finds no room. The sets for 126,840 B take longer than those for less.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "size", "cycles"), [("zoo:mobilenetv2", 1_572_864, 5_753_321), (NARROW, 126_840, 1_157_350)]
 )
@@ -300,6 +311,7 @@ def test_plans_with_more_memory_are_not_slower(network: str, size: int, cycles: 
     assert run(request).trace.cycles < cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("streamer", "alone"), [("vendor", True), ("prefetch-greedy", False)])
 def test_a_tools_cascade_ends_at_what_several_ops_read(streamer: str, alone: bool) -> None:
     """Inputs of skip connections are read twice; Vela ends a cascade there (``build_cascades``)."""

@@ -41,6 +41,7 @@ def test_after_the_deadline_no_search_begins(monkeypatch: pytest.MonkeyPatch) ->
     assert {"further streamers"} <= set(said)
 
 
+@pytest.mark.slow
 def test_a_deadline_that_comes_during_the_first_search_ends_the_others() -> None:
     """The later the deadline, the less is cut short."""
     cut_short: list[bool] = []
@@ -60,6 +61,7 @@ def test_after_the_deadline_only_the_last_quick_rounds_are_begun() -> None:
     assert [each.budget for each in attempts] == [24_576, 18_432, 12_288, 23_040, 21_504]
 
 
+@pytest.mark.slow
 def test_a_plan_that_does_not_fit_by_fragmentation_is_tried_with_less_memory_after_the_deadline() -> None:
     rescued = 0
     for seed in range(60):
@@ -78,6 +80,7 @@ def test_a_plan_that_does_not_fit_by_fragmentation_is_tried_with_less_memory_aft
     assert rescued > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(6, 30, 3))
 def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None:
     """With the smallest slices AutoEncoder takes 3.8 M cycles, with ``sync`` 1.0 M, scheduled before."""
@@ -87,6 +90,7 @@ def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None
     assert run(request).trace.cycles == 919_313
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "size", "moments"),
     [
@@ -117,6 +121,7 @@ def test_a_plan_with_finer_cuts_is_made_after_the_deadline() -> None:
     assert run(request).fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "size", "most"), [("mobilenetv2", 361_472, 13_000_000), ("googlenet", 258_944, 30_000_000)]
 )

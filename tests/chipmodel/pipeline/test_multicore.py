@@ -77,6 +77,7 @@ def made_before_loaded(plans: tuple[CorePlan, ...], trace: Trace) -> int:
     return loads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
     seen: Counter[str] = Counter()
@@ -119,6 +120,7 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
     assert seen["striped"]
 
 
+@pytest.mark.slow
 def test_cascades_of_cores_are_chosen_for_the_psram_that_they_share() -> None:
     """With a Psram of its own, each core would rather spill a tensor than run its convolutions in turns."""
     chip = load_chip("luna-csk6", ("cores=2", "shared_memory.bytes=20KiB"))

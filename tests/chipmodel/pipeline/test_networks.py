@@ -51,6 +51,7 @@ def test_all_nine_models_are_there() -> None:
     assert len(LIGHT) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "chip_name"), CASES, ids=[f"{Path(s).stem}-{c}" for s, c in CASES])
 def test_network_fits_and_its_plan_is_correct(source: str, chip_name: str) -> None:
     network, chip = program(source), with_psram(load_chip(chip_name), LARGE_PSRAM)

@@ -101,6 +101,7 @@ def all_orders(program: Program) -> Iterator[Program]:
             yield in_order(program, tuple(program.body[op].name for op in order))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> None:
     gained = 0
@@ -114,6 +115,7 @@ def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> No
     assert gained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["least-peak", "depth-first", "breadth-first"])
 def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> None:
     """Trees with branches and loops, by every streamer."""

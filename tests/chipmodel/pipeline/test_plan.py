@@ -94,6 +94,7 @@ def test_a_plan_that_just_fits_is_enough() -> None:
     assert [a.peak for a in planned.attempts] == [6008]
 
 
+@pytest.mark.slow
 def test_fragmentation_costs_a_round_and_then_fits() -> None:
     seen = 0
     for seed in range(100):
@@ -186,6 +187,7 @@ def test_without_spilling_a_packers_own_peak_may_be_what_does_not_fit() -> None:
     assert "shared_memory.bytes=12032" in refusal.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", ["large-first", "naive"])
 def test_the_smallest_capacity_does_and_one_step_less_does_not(packer: str) -> None:
     for seed in range(12):

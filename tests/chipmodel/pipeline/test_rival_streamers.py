@@ -38,12 +38,14 @@ def test_every_streamer_that_does_not_search_is_a_rival() -> None:
     assert {*RIVALS, DEFAULT_STREAMER} == quick
 
 
+@pytest.mark.slow
 def test_a_search_is_not_behind_prefetch_k() -> None:
     """ResNet-8 of the tutorial: the search alone takes 342,512, as forecasts know no contention."""
     assert cycles("resnet8", "luna-arcs", 0, "prefetch-k") == 342_460
     assert cycles("resnet8", "luna-arcs", 0, "exact") <= 342_460
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("streamer", "psram"), [("auto", "16KiB"), ("auto", "8MiB"), ("exact", "16KiB")])
 def test_only_weights_that_fit_are_searched(streamer: str, psram: str) -> None:
     """DS-CNN has 24,368 B of weights. A quick plan is the answer in 16 KiB; more Psram has a faster one."""
@@ -56,6 +58,7 @@ def test_only_weights_that_fit_are_searched(streamer: str, psram: str) -> None:
     assert found.trace.cycles == fastest if found.fit.too_many_weights else found.trace.cycles < fastest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, 1_000])
 def test_a_search_is_not_behind_auto_at_any_deadline(moment: int) -> None:
     case = ("autoencoder", "luna-arcs", 2_080)
@@ -112,6 +115,7 @@ def test_after_the_deadline_rivals_are_made_until_one_fits() -> None:
     assert said == ["further streamers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [None, 0.0])
 def test_the_answer_says_what_the_search_won(seconds: float | None) -> None:
     """In no time the default's plan is the answer; the tutorial's ResNet-8 is 52 cycles faster than that."""
@@ -155,6 +159,7 @@ def test_a_quick_streamer_has_no_rivals() -> None:
     assert made_by_all(request, lambda each: each, lambda each: False) == [request]
 
 
+@pytest.mark.slow
 def test_the_bound_is_that_of_the_search_whoever_is_the_fastest() -> None:
     planned = plan(asked("resnet8", "luna-arcs", 0, "exact", Deadline()))
     assert planned.bound is not None

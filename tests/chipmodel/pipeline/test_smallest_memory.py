@@ -41,6 +41,7 @@ def mobilenet() -> MemoryAnswer:
     return smallest_memory(PlanRequest(program, load_chip("alif-e7"), streamer="prefetch-greedy"), 3)
 
 
+@pytest.mark.slow
 def test_mobilenet_v1_needs_less_than_with_the_cascades_of_vela(mobilenet: MemoryAnswer) -> None:
     """Arm's Vela gives 48 KiB for it on an Ethos-U55 (docs/references). Layer by layer it is 54 KiB at least:
     the first pointwise convolution reads 48 x 48 x 8 B and makes 48 x 48 x 16 B."""
@@ -77,6 +78,7 @@ def test_a_network_without_large_tensors_gains_nothing() -> None:
     assert answer.cascaded == answer.layerwise
 
 
+@pytest.mark.slow
 def test_layers_of_which_the_last_state_is_needed_run_time_step_by_time_step() -> None:
     """Two LSTMs of 100 steps of 64 units, weights in place: in memory are a few time steps and the states,
     not the 6,400 B between the layers."""
@@ -94,6 +96,7 @@ def test_layers_of_which_the_last_state_is_needed_run_time_step_by_time_step() -
     assert answer.lower_bound <= answer.cascaded.bytes
 
 
+@pytest.mark.slow
 def test_the_smallest_plan_of_mobilenet_is_proven_and_right(mobilenet: MemoryAnswer) -> None:
     """Its first cascade runs in bands of columns and loads weights again. Vela gives 48 KiB, see above."""
     assert mobilenet.cascaded.bytes == mobilenet.lower_bound == 12_992
@@ -131,6 +134,7 @@ def test_a_plan_that_merely_fits_gets_the_smallest_peak_on_the_same_schedule() -
     assert found.solved.seconds > first.solved.seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("packer", "status", "ended"),
     [
@@ -168,6 +172,7 @@ def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPat
     assert (found.peak, found.lower_bound, found.status) == (first.solved.peak, first.solved.peak, "optimal")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", ["cp-sat", "state-search", "hill-climb"])
 def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> None:
     text = "workloads: zoo:shufflenetv1\nchips: stm32n6\nstreamers: ping-pong\nnode_limit: 20000\n"
@@ -181,6 +186,7 @@ def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> No
         assert rows[0].peak_bytes == proven
 
 
+@pytest.mark.slow
 def test_rows_of_one_packing_problem_share_its_digest() -> None:
     text = "workloads: [zoo:shufflenetv1]\nchips: stm32n6\npackers: [large-first, short-first]\n"
     cache = WorkerCache(load_workload)

@@ -49,6 +49,7 @@ def test_whole_ops_are_kept_where_a_request_says_so() -> None:
     assert found.trace.cycles == found.one_core_cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "size", "streamer"),
     [("resnet8", "alif-e7", 4 << 20, "auto"), ("ds_cnn", "alif-e7", 16 << 10, "weight-pipeline")],
@@ -83,6 +84,7 @@ def test_a_plan_file_names_the_split_and_is_checked_with_it(
     assert not cm.check(path, "zoo:ds_cnn").correct
 
 
+@pytest.mark.slow
 def test_tensors_of_two_cores_share_bytes_of_a_small_psram(tmp_path: Path) -> None:
     """Side by side the tensors and weights of each of its splits take more than 88,000 B."""
     chip = cm.chip("luna-arcs", cores=2, psram__bytes=86_000)
@@ -101,6 +103,7 @@ def test_candidates_are_programs_of_their_splits(network: str) -> None:
         assert max(op.core or 0 for op in made.ops()) < 4
 
 
+@pytest.mark.slow
 def test_a_join_that_does_not_fit_is_cut_finer() -> None:
     """Rows of SqueezeNet that one core joins are more than its SharedMemory."""
     whole, chip = program("zoo:squeezenet"), cm.chip("luna-arcs", cores=4)
@@ -113,6 +116,7 @@ def test_a_join_that_does_not_fit_is_cut_finer() -> None:
         plan_cores(replace(request, program=uncut), balanced(uncut, chip))
 
 
+@pytest.mark.slow
 def test_a_join_that_could_lie_in_place_is_cut_where_no_plan_has_it_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

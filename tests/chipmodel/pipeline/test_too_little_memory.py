@@ -15,6 +15,7 @@ from solvers.core.deadline import Deadline
 from tests.support.work import calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("network", "size", "enough"), [("resnet18", 1024, 14848), ("resnet8", 512, 640)])
 @pytest.mark.parametrize("streamer", ["auto", "sync"])
 def test_the_message_has_a_size_that_is_enough(
@@ -33,6 +34,7 @@ def test_the_message_has_a_size_that_is_enough(
         chipmodel.simulate(f"zoo:{network}", chip, streamer=streamer)
 
 
+@pytest.mark.slow
 def test_a_size_that_is_enough_has_a_plan() -> None:
     with pytest.raises(DoesNotFit, match="2,432 B are enough"):
         chipmodel.simulate("zoo:mobilenetv1_025", chipmodel.chip("alif-e7", shared_memory__bytes=256))
@@ -48,6 +50,7 @@ def test_the_message_has_a_size_that_nothing_can_fit() -> None:
     assert least_parts(program, 1493) > MAX_PARTS >= least_parts(program, 1494)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [chipmodel.simulate, chipmodel.plan])
 def test_planning_that_finds_nothing_says_what_is_enough(
     call: Callable[..., object], monkeypatch: pytest.MonkeyPatch
@@ -74,6 +77,7 @@ def test_few_cuts_end_the_search_for_what_is_enough(monkeypatch: pytest.MonkeyPa
         chipmodel.simulate("zoo:resnet18", chipmodel.chip("stm32n6", shared_memory__bytes=1024))
 
 
+@pytest.mark.slow
 def test_where_no_size_is_enough_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chipmodel.pipeline.too_little_memory.SIZES", (512, 1024))
     chip = chipmodel.chip("stm32n6", shared_memory__bytes=512)
@@ -82,6 +86,7 @@ def test_where_no_size_is_enough_none_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert "smaller network" in refusal.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "size", "why", "most"),
     [

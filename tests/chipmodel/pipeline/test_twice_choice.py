@@ -53,6 +53,7 @@ def first_runs(result: Result) -> frozenset[str]:
     return named_twice(op.name for op in result.program.ops())
 
 
+@pytest.mark.slow
 def test_runs_twice_where_the_squeezed_tensor_does_not_fit() -> None:
     asked = request(SQUEEZED // 2)
     result = run(asked)
@@ -64,6 +65,7 @@ def test_runs_twice_where_the_squeezed_tensor_does_not_fit() -> None:
     assert result.trace.cycles < run(replace(asked, cascade="off")).trace.cycles
 
 
+@pytest.mark.slow
 def test_runs_twice_also_where_a_second_core_is_idle() -> None:
     one = request(SQUEEZED // 2, split_ops=False)
     two = run(one.with_chip(replace(one.chip, cores=2)))
@@ -93,11 +95,13 @@ def test_plans_once_where_a_block_moves_no_tensor_but_the_image() -> None:
     assert made == [asked]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{"cascade": "off"}, {"streamer": "vendor"}, {"recompute": 1.0}])
 def test_runs_once_where_it_must(changes: dict[str, object]) -> None:
     assert first_runs(run(request(SQUEEZED // 2, **changes))) == set()
 
 
+@pytest.mark.slow
 def test_runs_twice_where_no_tensor_may_move() -> None:
     asked = request(SQUEEZED // 2, spill=False)
     assert first_runs(run(asked)) == {"expand", "depthwise"}
@@ -105,10 +109,12 @@ def test_runs_twice_where_no_tensor_may_move() -> None:
         run(replace(asked, recompute=1.0))
 
 
+@pytest.mark.slow
 def test_a_streamer_that_searches_plans_the_ops_that_auto_chose() -> None:
     assert first_runs(run(request(SQUEEZED // 2, streamer="exact:5"))) == {"expand", "depthwise"}
 
 
+@pytest.mark.slow
 def test_check_finds_the_ops_by_their_names() -> None:
     asked = request(SQUEEZED // 2)
     file = plan_of_planned(plan(asked), asked.chip, "alif-e7", ())
@@ -123,6 +129,7 @@ def test_a_limit_holds_for_the_ops_of_the_network() -> None:
     assert asked_of(asked, twice).recompute == pytest.approx(2 * asked.program.macs / twice.macs)
 
 
+@pytest.mark.slow
 def test_the_smallest_memory_needs_no_squeezed_tensor() -> None:
     answer = smallest_memory(request(SQUEEZED), 0)
     assert answer.cascaded.twice == ("depthwise", "expand")

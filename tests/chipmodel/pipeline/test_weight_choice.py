@@ -70,6 +70,7 @@ def test_few_plans_are_tried_and_the_best_is_kept() -> None:
     assert len(seen) == len(set(seen)) <= MOST_PLANS
 
 
+@pytest.mark.slow
 def test_the_choice_of_a_quick_streamer_is_made_with_its_own_plans() -> None:
     chosen = choose_weights(request("weights.in_place=allowed"), {})
     assert in_place_ops(chosen.program)
@@ -77,6 +78,7 @@ def test_the_choice_of_a_quick_streamer_is_made_with_its_own_plans() -> None:
     assert chosen == again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wish", ["allowed", "always"])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_plans_pass_the_check_from_their_file(tmp_path: Path, wish: str, cores: int) -> None:
@@ -97,6 +99,7 @@ def test_a_plan_is_wrong_for_a_chip_that_cannot_read_in_place() -> None:
     assert any("in place" in fault for fault in faults)
 
 
+@pytest.mark.slow
 def test_the_least_memory_needs_no_room_for_weights() -> None:
     chips = (chipmodel.chip("alif-e7", weights__in_place=wish) for wish in ("no", "allowed"))
     loaded, in_place = (smallest(chip) for chip in chips)
@@ -120,6 +123,7 @@ def cycles(asked: PlanRequest) -> int:
     return simulate(plan(asked).commands, asked.chip, {}).cycles
 
 
+@pytest.mark.slow
 def test_a_plan_in_short_memory_is_right_and_much_faster() -> None:
     asked = request_of_rows(16 << 10)
     found = plan(asked)
@@ -133,6 +137,7 @@ def test_a_plan_in_short_memory_is_right_and_much_faster() -> None:
     assert cycles(asked) < 0.6 * cycles(replace(asked, rows_in_place=False))
 
 
+@pytest.mark.slow
 def test_a_little_more_memory_is_not_slower() -> None:
     """Both sizes try the same amounts of memory for tensors."""
     less, more = (cycles(request_of_rows(size, "auto")) for size in (16_384, 17_040))
@@ -163,6 +168,7 @@ def test_nothing_changes_where_there_is_room() -> None:
     assert plan(asked).commands == plan(replace(asked, rows_in_place=False)).commands
 
 
+@pytest.mark.slow
 def test_the_smallest_memory_is_a_tensor_and_a_few_rows() -> None:
     answer = smallest_memory(replace(request_of_rows(1 << 20, "sync"), cascade="off"), 0)
     assert answer.layerwise.bytes > 2 * 8_000

@@ -107,6 +107,7 @@ def planned(seed: int) -> tuple[Program, Chip, PlanFile] | None:
     return made.program, chip, plan_of_planned(made, chip, chip.name, ())
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 10_000))
 def test_random_plans_write_the_same_bytes_again_and_still_pass_the_check(seed: int) -> None:

@@ -48,6 +48,7 @@ def test_splits_make_the_bytes_of_the_network(network: str, cores: Sequence[int]
 CHIPS = ("luna-arcs", "gap9", "stm32n6", "esp32s3", "alif-e7")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip", CHIPS)
 def test_parts_take_no_less_than_the_least_of_the_whole(chip: str) -> None:
     """What the bound on many cores rests on: the cycles of all parts are no less than ``least_cycles``. Bands

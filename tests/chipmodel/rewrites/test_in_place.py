@@ -274,6 +274,7 @@ def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) 
     return net.vector("concat", name, parts, (1, channels, 4, 4), rows=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10**6),
@@ -299,6 +300,7 @@ def test_every_plan_is_correct_and_both_machines_agree(
     assert result.trace.cycles >= result.lower_bound_cycles
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(CHOICES))
 def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:

@@ -320,6 +320,7 @@ PLANNED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "inferences", "memory", "streamer"),
     [(*row, streamer) for *row, streamers in PLANNED for streamer in streamers],

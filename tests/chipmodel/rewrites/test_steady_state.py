@@ -188,6 +188,7 @@ def test_the_bound_counts_only_rows_of_a_slice_that_are_read() -> None:
     assert read_share(conv, "x", 5) == Fraction(4, 8)
 
 
+@pytest.mark.slow
 def test_weights_stay_as_far_as_they_fit() -> None:
     """Four layers of 4,352 B each in 14 KiB: two stay, the others are loaded again for each inference."""
     chip = with_memory(LUNA_LIKE, 14 * 1024)
@@ -198,6 +199,7 @@ def test_weights_stay_as_far_as_they_fit() -> None:
     assert found.moved["load weights"] == 4 * 4352 - found.resident_bytes
 
 
+@pytest.mark.slow
 def test_the_bound_knows_that_each_inference_loads_what_memory_cannot_keep() -> None:
     """Four layers of 4,352 B in 6 KiB: each of five further inferences loads at least 11,264 B of them."""
     chip = with_memory(LUNA_LIKE, 6 * 1024)
@@ -211,6 +213,7 @@ def test_the_bound_knows_that_each_inference_loads_what_memory_cannot_keep() -> 
         assert roomy < 17_408 * 2 * each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workload", "streamer"),
     [
@@ -234,6 +237,7 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
         assert trace.cycles >= bound.cycles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [5])
 def test_random_programs_in_steady_state(first: int) -> None:
     """Planned by three streamers on random chips: verified, alike on both simulators, not below the bound."""
@@ -258,6 +262,7 @@ def test_random_programs_in_steady_state(first: int) -> None:
     assert min(seen.values()) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "on"), [("ds_cnn", "gap9-psram"), ("autoencoder", "luna-csk6")])
 def test_exact_is_the_quickest_on_the_networks_of_mlperf_tiny(name: str, on: str) -> None:
     program, chip = reuse(steady(build(name), 3), "all"), with_memory(load_chip(on), 128 * 1024)

@@ -82,6 +82,7 @@ def test_mergers_have_bounds_of_their_own() -> None:
     assert rows["none"].packer_gap == 0
 
 
+@pytest.mark.slow
 def test_several_cores_have_the_figures_of_simulate() -> None:
     (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
     chip = load_chip("luna-arcs", ["cores=2"])
@@ -90,6 +91,7 @@ def test_several_cores_have_the_figures_of_simulate() -> None:
     assert (row.peak_bytes, row.lower_bound_cycles) == (result.solved.peak, result.lower_bound_cycles)
 
 
+@pytest.mark.slow
 def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_peak(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -112,6 +114,7 @@ def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_
     assert row.problem
 
 
+@pytest.mark.slow
 def test_what_a_worker_keeps_changes_no_answer() -> None:
     asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9-psram, esp32s3]")
     shared = cache()
@@ -141,6 +144,7 @@ def test_a_heuristic_that_misses_the_capacity_proves_nothing() -> None:
     assert (row.status, row.fits) == ("does not fit", False)
 
 
+@pytest.mark.slow
 def test_the_seed_and_the_limits_reach_the_search() -> None:
     text = "workloads: 'guillotine:n=60,seed=2'\npackers: hill-climb\n"
     seeds = [row.trajectory[-1].peak_bytes for row in answered(text + "seeds: [0, 1, 2, 3]\nnode_limit: 300")]
@@ -202,6 +206,7 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
     assert {(each.nodes, each.seed) for each in seen} == {(5, 1)}
 
 
+@pytest.mark.slow
 def test_no_room_is_no_fault(tmp_path: Path) -> None:
     (row,) = answered("workloads: zoo:mobilenetv2\nset: {shared_memory.bytes: 1KiB}")
     assert row.status == "does not fit"

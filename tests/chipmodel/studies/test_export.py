@@ -62,6 +62,7 @@ def test_rows_are_in_order_of_values_whatever_order_they_come_in() -> None:
     assert parquet_bytes(mixed) == parquet_bytes(found)
 
 
+@pytest.mark.slow
 @given(st.lists(rows, max_size=6, unique_by=lambda each: each.point))
 def test_csv_and_parquet_have_the_same_cells(found: list[Row]) -> None:
     columns, lines = table_of(found)

@@ -64,11 +64,13 @@ def run(
     return read_rows(store)[1]
 
 
+@pytest.mark.slow
 def test_sigkill_at_random_moments_loses_nothing_and_repeats_nothing(folder: Path) -> None:
     found = killed(folder / "s.yaml", folder / "killed.sqlite", kills=1, seed=5)
     assert found == StoreSummary(52, 52, 1, 0, undisturbed(folder / "s.yaml", folder / "alone.sqlite"))
 
 
+@pytest.mark.slow
 def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folder: Path, made: Any) -> None:
     asked = tasks(STUDY, folder)
     local = run(folder / "local.sqlite", asked, LocalPool(2))
@@ -129,6 +131,7 @@ def test_a_lost_scheduler_is_one_clear_error_without_logs(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_nobody_answers_or_dask_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chipmodel.studies.dask_cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(BadInput, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):

@@ -182,6 +182,7 @@ def test_a_task_has_no_origins_of_numbers_in_it() -> None:
     assert task.chip == replace(task.chip, figures={}, title="")
 
 
+@pytest.mark.slow
 def test_keys_are_the_same_in_every_process() -> None:
     """Whatever order sets have there: else no study would go on after it was stopped."""
     program = (

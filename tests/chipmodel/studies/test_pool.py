@@ -86,6 +86,7 @@ def test_a_point_that_ends_its_workers_fails_alone() -> None:
     assert all(rows[task.key].status != "failed" for task in quick)
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_answers_and_with_their_process() -> None:
     pool = LocalPool(1)
     answers = pool.answers([*tasks(QUICK)[:1], *tasks(SLOW)])

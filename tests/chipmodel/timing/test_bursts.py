@@ -63,6 +63,7 @@ def walked(
         yield max(first, address), address + size - max(first, address)
 
 
+@pytest.mark.slow
 @given(transfers())
 def test_bursts_equal_a_walk_byte_by_byte(transfer: tuple[Device, int, int, bool, int | None]) -> None:
     device, address, size, write, max_burst = transfer

@@ -59,6 +59,7 @@ def test_the_cpu_takes_a_line_through_the_controller() -> None:
     assert (line.cause, line.due(2), line.busy) == ("cpu", 1000, 40)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([(100, 100), (200, 100), (300, 166), (333, 200), (250, 133)]),
     st.lists(st.integers(1, 400), min_size=1, max_size=3),
@@ -115,6 +116,7 @@ def chips(draw: st.DrawFn) -> Chip:
 sizes = st.one_of(st.integers(1, 70), st.integers(1, 9000), st.integers(1, 1 << 20))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(chips(), st.sampled_from(DIRECTIONS), sizes)
 def test_no_transfer_is_below_its_bound(chip: Chip, direction: Direction, size: int) -> None:

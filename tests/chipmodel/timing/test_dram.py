@@ -87,6 +87,7 @@ def engines(draw: st.DrawFn) -> DramDma:
     return DramDma(memory, 64, draw(st.integers(1, 40)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(engines(), st.integers(1, 1500), st.booleans())
 def test_any_dram_as_clock_by_clock(dma: DramDma, size: int, write: bool) -> None:

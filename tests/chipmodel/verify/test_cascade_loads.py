@@ -69,6 +69,7 @@ def executed(found: Planned, commands: tuple[Command, ...]) -> list[str]:
     return [fault for verdict in check_paths(run, {}) for fault in verdict.faults]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_each_row_is_loaded_once(size: int) -> None:
     found, chip = planned(size), with_memory(SLOW, size)

@@ -150,6 +150,7 @@ def test_memories_that_overlap_prove_nothing() -> None:
     assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
     """The planner's own bound verifies, and so does nothing above the true optimum."""

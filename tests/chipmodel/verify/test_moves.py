@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from chipmodel.execute.check import PlanRun, check_path
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
@@ -67,6 +69,7 @@ def executed(commands: Commands) -> str:
     return "; ".join(check_path(PlanRun(program, (commands,), chip.shared_memory.bytes), {}, 1).faults)
 
 
+@pytest.mark.slow
 def test_the_plan_is_right() -> None:
     program, chip, written = case()
     assert verify_file(program, written, chip) == ()

@@ -109,6 +109,7 @@ def random_plan(problem: Problem, random: Random) -> Plan:
     return Plan(offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 1000, 250))
 def test_numpy_equals_check_on_random_plans(first: int) -> None:
     faulty = 0

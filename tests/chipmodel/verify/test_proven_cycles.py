@@ -147,6 +147,7 @@ def test_check_refuses_a_bound_that_is_not_proven(tmp_path: Path) -> None:
     assert "is not proven" in fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["resnet8", "micronet_kws"])
 def test_most_of_the_bound_is_proven(network: str) -> None:
     """With a chip's own memory."""

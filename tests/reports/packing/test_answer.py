@@ -144,6 +144,7 @@ def many(n: int) -> PackingAnswer:
     return PackingAnswer("many.csv", Problem(buffers), "x", "feasible", plan, 1, 0.1)
 
 
+@pytest.mark.slow
 def test_ten_thousand_buffers_are_on_a_small_page() -> None:
     html = render_packing(many(10_000))
     assert "At most the 4,000 largest are drawn." in html

@@ -53,6 +53,7 @@ def test_the_table_sorts_and_filters(opened: Visit) -> None:
     assert page.inner_text("#shown") == "1 of 4 buffers"
 
 
+@pytest.mark.slow
 def test_ten_thousand_buffers_are_all_reachable(browser: Browser, tmp_path: Path) -> None:
     found = visit(browser, write(tmp_path, "many.html", render_packing(many(10_000))))
     page = found.page

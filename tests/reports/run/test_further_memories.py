@@ -31,6 +31,7 @@ def result() -> Result:
     return run(PlanRequest(program, chip, "large-first", "prefetch-greedy", cascade="off"), {})
 
 
+@pytest.mark.slow
 def test_all_bytes_are_moved_between_two_memories() -> None:
     moved = moved_between(result())
     events = [e for e in result().trace.events if e.unit == "dma" and not e.cause]

@@ -33,6 +33,7 @@ def test_names_are_text_and_never_markup() -> None:
     assert "datasheet V1.8, table 3 <b>not bold</b>" in text
 
 
+@pytest.mark.slow
 def test_a_large_result_stays_small_enough_to_mail() -> None:
     html = render_page(large(4_000))
     assert len(html.encode()) < MOST_BYTES

@@ -108,6 +108,7 @@ def test_names_of_the_charts() -> None:
     assert "Pareto front" in names
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 def test_pictures_are_the_same_each_time_and_a_name_is_no_markup() -> None:
     rows = tuple(network("n", cycles, streamer=name) for name, cycles in (("<b>&x", 2000), ("y", 1500)))

@@ -189,6 +189,7 @@ def test_names() -> None:
 # -- random trees ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1 << 40), st.sampled_from(HEURISTICS), st.sampled_from(("sync", "ping-pong")))
 def test_every_merge_is_correct_and_conflict_never_worse(seed: int, packer: str, streamer: str) -> None:
@@ -263,6 +264,7 @@ def consecutive(nested: bool) -> Program:
     return builder.build()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
 def test_an_output_alive_across_the_next_conditional_is_kept(nested: bool, streamer: str) -> None:

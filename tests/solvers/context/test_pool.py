@@ -1,6 +1,7 @@
 """The pool with look-ahead: what looking ahead and enlarging nodes saves, by hand and against the plain
 pool."""
 
+import pytest
 from hypothesis import given, strategies as st
 
 from bench.known_answers import feature_maps
@@ -42,6 +43,7 @@ def test_never_above_naive(problem: Problem, context: int) -> None:
     assert plan.peak(problem) == sum(context_pool_nodes(problem, context).sizes) <= naive_sum(problem)
 
 
+@pytest.mark.slow
 def test_it_needs_far_less_than_the_plain_pool() -> None:
     """On networks, and summed over random problems, where one or the other may win."""
     for name, problem in zoo_problems().items():

@@ -64,6 +64,7 @@ def test_what_is_told_only_improves_and_ends_with_the_answer(packer: str) -> Non
             assert kept == [(point.peak, point.lower_bound) for point in reports]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", IMPROVERS)
 def test_no_more_nodes_than_asked_for_and_another_seed_is_another_way(packer: str) -> None:
     problem = replace(guillotine(60, 1), capacity=None)

@@ -124,6 +124,7 @@ def test_a_plan_that_overflows_its_memory_is_none() -> None:
         assert solve(full, packer).status == "infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", PLAIN)
 def test_against_brute_force(packer: str) -> None:
     """Every plan is correct, no bound is above the smallest peak, and no status claims what is not so."""

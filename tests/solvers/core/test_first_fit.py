@@ -67,6 +67,7 @@ def slow_first_fit(problem: Problem, name: str) -> Plan:
     return Plan(offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 9])
 @settings(max_examples=150)
 @given(problems(), st.sampled_from(sorted(ORDERS)))

@@ -32,6 +32,7 @@ def test_the_bounds_and_the_plan_that_it_is_given() -> None:
     assert (unsearched.status, unsearched.lower_bound, unsearched.plan) == ("feasible", 50, high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 150, 50))
 def test_every_status_and_peak_equals_that_of_all_plans(first: int) -> None:
     for seed in range(first, first + 50):

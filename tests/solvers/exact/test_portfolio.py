@@ -34,12 +34,14 @@ from workloads.packing.problem_csv import parse_packing, read_packing
 LIMITS = Limits(nodes=200_000, threads=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_all_claims_about_random_problems_hold(first: int) -> None:
     for seed in range(first, first + 100):
         agree(seed, random_problem(seed))
 
 
+@pytest.mark.slow
 def test_no_packer_claims_too_much_of_parts_with_unlike_alignments() -> None:
     """In 193 and 543 the bound of the whole may not be rounded up; in 110 the search's is no live set's."""
     seen = sum(map(check_parts, [*range(10), 110, 193, 543]), Counter[str]())

@@ -39,6 +39,7 @@ def packed(problem: Problem, limits: Limits = NODES) -> Outcome:
     return skeleton.pack(problem, limits, contention(problem), start_plan(problem), ignore)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_plans_are_correct_no_higher_than_the_first_and_repeatable(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -254,6 +254,7 @@ def problems(draw: st.DrawFn) -> FluidProblem:
     return FluidProblem(tuple(ops), tuple(tensors), draw(st.integers(60, 200)), Fraction(1), Fraction(1), 2)
 
 
+@pytest.mark.slow
 @given(problems())
 def test_a_coarse_grid_never_says_more_than_the_finest(problem: FluidProblem) -> None:
     """Points a cycle apart leave nothing between them."""
@@ -262,18 +263,21 @@ def test_a_coarse_grid_never_says_more_than_the_finest(problem: FluidProblem) ->
     assert bounds[1] <= bounds[2]
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=15)
 def test_it_equals_the_twin_that_tries_every_amount(problem: FluidProblem) -> None:
     assert least_time(problem, 4096).cycles == twin_time(problem)
 
 
+@pytest.mark.slow
 @given(problems(), st.integers(1, 100))
 def test_more_memory_is_never_slower(problem: FluidProblem, more: int) -> None:
     larger = replace(problem, capacity=problem.capacity + more)
     assert least_time(larger, 4096).cycles <= least_time(problem, 4096).cycles
 
 
+@pytest.mark.slow
 @given(problems())
 def test_groups_never_make_a_run_slower(problem: FluidProblem) -> None:
     alone = replace(problem, ops=tuple(replace(op, joins=False) for op in problem.ops))

@@ -65,6 +65,7 @@ def test_a_search_stopped_by_its_limit_still_gives_a_bound() -> None:
     assert stopped.status == ("optimal" if stopped.peak == stopped.lower_bound else "unknown")
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(order_problems())
 def test_no_order_has_a_lower_peak(problem: OrderProblem) -> None:
@@ -87,6 +88,7 @@ def _as_given(_: OrderTables, ops: tuple[int, ...], *__: int) -> tuple[int, ...]
     return ops
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(order_problems())
 def test_the_search_needs_no_heuristic(problem: OrderProblem) -> None:
@@ -97,6 +99,7 @@ def test_the_search_needs_no_heuristic(problem: OrderProblem) -> None:
     assert found.peak == min(oracle_peak(problem, order) for order in all_orders(problem))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(order_problems(most_ops=9), st.integers(0, 40))
 def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: int) -> None:

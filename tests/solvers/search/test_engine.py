@@ -121,6 +121,7 @@ def test_arrays_of_another_shape_are_refused(field: str) -> None:
             COMPILED.run(state._replace(**{field: wrong}), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", ["exact", "auto"])
 def test_pack_works_without_the_compiled_kernel(packer: str) -> None:
     """A packing without waste, which no heuristic finds: CP-SAT does."""
@@ -161,6 +162,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc/self/maps here")
 def test_machine_code_is_loaded_from_the_installation_only(tmp_path: Path) -> None:
     """Whatever lies in the working folder, at home, or in a cache."""

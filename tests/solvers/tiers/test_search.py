@@ -227,6 +227,7 @@ def test_one_segment_over_the_whole_program_equals_brute_force(asked: TierProble
     assert found.state.cycles == oracle.cheapest(changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", [(1,), (3,), (2, 1)])
 def test_one_action_at_a_time_costs_what_the_sources_own_words_make_of_it(segments: tuple[int, ...]) -> None:
     saved: Counter[bool] = Counter()
@@ -274,6 +275,7 @@ def test_equal_states_have_equal_futures() -> None:
         assert not run.same(other)
 
 
+@pytest.mark.slow
 def test_the_reported_cost_of_a_state_is_its_cost() -> None:
     """Larger problems, where a new state soon goes on like the one before it, or ends as its rest costs too
     much; with nothing known of the rest the state is the same."""

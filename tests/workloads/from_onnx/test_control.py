@@ -165,6 +165,7 @@ def own_cases() -> list[Any]:
     return list(package._NodeTestCases)  # collect_testcases would import all
 
 
+@pytest.mark.slow
 def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     """Each is imported with the right shapes, planned and simulated, or refused by a name in the model."""
     cases = {c.name: c for c in own_cases() if c.model is not None and _has_control(c.model)}

@@ -204,6 +204,7 @@ def test_the_tree_computes_what_the_model_computes(seed: int, tmp_path: Path) ->
             assert program.tensors[name].shape == expected[name].shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_its_plans_are_right(seed: int, tmp_path: Path) -> None:
     program = load(tmp_path, Writer(seed).model())

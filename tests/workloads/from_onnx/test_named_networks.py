@@ -70,12 +70,14 @@ def planned(name: str, preset: str, overrides: tuple[str, ...] = ()) -> Planned:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "preset"), PAIRS)
 def test_it_runs_in_a_preset_and_in_a_small_memory_of_it(name: str, preset: str) -> None:
     planned(name, preset)
     planned(name, preset, (SMALL_MEMORY,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_its_parts_compute_what_it_computes(name: str) -> None:
     program = network(name)

@@ -126,6 +126,7 @@ def test_import_is_small_and_needs_no_onnx() -> None:
     assert run.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_largest_light_model_takes_few_calls_for_each_op() -> None:
     """246 ops with some 4,010 calls each; the second import, for the first also imports modules."""
     load_onnx(_path("densenet121"))

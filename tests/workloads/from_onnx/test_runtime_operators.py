@@ -133,6 +133,7 @@ def channels_last(last: bool) -> Any:
     return model(nodes, {"x": [1, 4, 6, 5]}, "y", constants)
 
 
+@pytest.mark.slow
 def test_channels_last_between_transposes_is_the_same_network(tmp_path: Path) -> None:
     (tmp_path / "last").mkdir()
     plain = load(tmp_path, channels_last(False))

@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.hardware.chip_file import load_chip
@@ -69,6 +70,7 @@ chains = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6)
 shapes = st.sampled_from(sorted(VIEWS))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(chains, st.data())
 def test_a_view_with_its_inverse_costs_nothing(steps: list[str], data: st.DataObject) -> None:
@@ -89,6 +91,7 @@ def drawn_views(steps: Sequence[str], data: st.DataObject) -> dict[int, str]:
     return {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(chains, st.data())
 def test_elementwise_nodes_cost_the_same_in_another_shape(steps: list[str], data: st.DataObject) -> None:

@@ -109,6 +109,7 @@ QUANTISED = ("ADD", "DIV", "LOGISTIC", "LOG_SOFTMAX", "PAD", "SOFTMAX", "SUB", "
 """Operators that are refused for values of constants and scales as well as for types."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_types_that_the_interpreter_refuses_are_refused(name: str) -> None:
     count = len(CASES[name][0]) + 1

@@ -140,6 +140,7 @@ def test_another_number_of_tensors_is_refused() -> None:
         with_offline_plan(plain().bytes(), [0, 16], WHERE)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_or_written() -> None:
     random = Random(1)
     for _ in range(300):

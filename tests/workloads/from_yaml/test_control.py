@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
@@ -196,6 +197,7 @@ class Writer:
         return {"op": "loop", "iterations": self.data.draw(st.integers(0, 3)), "carry": carry, "ops": body}
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_right_control_flow_of_any_shape_is_a_sound_program(data: st.DataObject) -> None:

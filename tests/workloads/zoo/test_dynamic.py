@@ -91,6 +91,7 @@ def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
         assert node in NETWORKS[name].title or node == "layer3.0.gate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "chip_name"),
     [(name, chip) for name in CONTROL for chip in CHIPS if "decoder" not in name or chip == "stm32n6"],
@@ -112,6 +113,7 @@ def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) 
     assert len(cycles) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONTROL)
 def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
     node = next(iter(CONTROL[name]))

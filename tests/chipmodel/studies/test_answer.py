@@ -198,8 +198,7 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("chipmodel.pipeline.rounds.merge_arms", merge_arms)
     chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
-    program = reuse(load("zoo:resnet8"), "all")
-    plan(PlanRequest(program, chip, "naive", "ping-pong", limits=Limits(1e6, 5, 1)))
+    plan(PlanRequest(load("zoo:resnet8"), chip, "naive", "ping-pong", limits=Limits(1e6, 5, 1)))
     left = [each.seconds for each in seen]
     assert len(left) > 1
     assert all(a is not None and b is not None and a > b for a, b in pairwise(left))

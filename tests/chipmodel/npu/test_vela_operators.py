@@ -1,4 +1,4 @@
-"""Which ops Vela leaves to the CPU: what ethos-u-vela 4.5.0 and 5.2.0 did with a network of each op."""
+"""Which ops Vela leaves to the CPU: by the published lists of ethos-u-vela 4.5.0 and 5.2.0."""
 
 from __future__ import annotations
 

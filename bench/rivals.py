@@ -12,24 +12,27 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from bench.gaps import sizes
-from chipmodel.answers.result import Result
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from solvers.core.deadline import deadline_in
+from solvers.core.outcome import Limits
+from solvers.registry import solve
 from workloads.load import load
 
 NOWHERE = float("inf")
 SCHEDULED_BY = "prefetch-greedy"
-"""The streamer whose buffers both packers pack."""
+"""The streamer whose buffers both packers pack, made without a limit."""
 
 
 class Pair(NamedTuple):
@@ -43,32 +46,28 @@ class Pair(NamedTuple):
         return self.exact > self.default
 
 
-def answered(
-    program: Program, chip: Chip, limit: float, streamer: str, packer: str, value: Callable[[Result], int]
-) -> float:
-    """Return a value of the plan made within ``limit`` seconds; infinite where none fits."""
-    asked = PlanRequest(program, chip, packer, streamer, cascade=CASCADE_AUTO, smallest_peak=True)
+def cycles(program: Program, chip: Chip, limit: float, streamer: str) -> float:
+    """Return the cycles of the plan made within ``limit`` seconds; infinite where none fits."""
+    asked = PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO)
     try:
         result = run(asked.until(deadline_in(limit)))
     except DoesNotFit:
         return NOWHERE
-    return value(result) if result.fits else NOWHERE
+    return result.trace.cycles if result.fits else NOWHERE
 
 
 def pairs(program: Program, chip: Chip, limit: float) -> tuple[Pair, Pair]:
     """Return cycles by streamer, peaks by packer."""
+    problem = replace(plan(PlanRequest(program, chip, streamer=SCHEDULED_BY)).problem, capacity=None)
 
     def pair(ask: Callable[[str], float], default: str) -> Pair:
         before, exact = ask(default), ask("exact")
         return Pair(min(before, ask(default)), exact)
 
-    def cycles(streamer: str) -> float:
-        return answered(program, chip, limit, streamer, DEFAULT_PACKER, lambda run: run.trace.cycles)
-
-    def peak(packer: str) -> float:
-        return answered(program, chip, limit, SCHEDULED_BY, packer, lambda run: run.solved.peak)
-
-    return pair(cycles, DEFAULT_STREAMER), pair(peak, DEFAULT_PACKER)
+    return (
+        pair(lambda streamer: cycles(program, chip, limit, streamer), DEFAULT_STREAMER),
+        pair(lambda packer: solve(problem, packer, Limits(seconds=limit)).peak, DEFAULT_PACKER),
+    )
 
 
 def summary(rows: Sequence[tuple[float, Pair, Pair]]) -> Iterator[str]:

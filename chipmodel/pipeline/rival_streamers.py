@@ -39,6 +39,9 @@ RIVALS = (
 """Quick streamers, those first that are most often the fastest for their time."""
 ESTIMATES = ("weight-pipeline", "sync")
 """Streamers that estimate a program whose weights alone are too many for the chip: no search can help it."""
+LEAST_SECONDS = 1.0
+"""Seconds that the default's plan has in any case: networks of up to twenty ops take 0.6 to 1.3 s
+(measured)."""
 
 
 def begun_with_default(
@@ -49,12 +52,16 @@ def begun_with_default(
 ) -> tuple[T, T | None]:
     """Return the better of what ``make`` gives for ``request`` and for it with the default streamer, and the
     latter; None for that if the streamer does not search, or the default has no plan. The search has
-    the ``program`` of the default's plan; it is left out where the deadline comes before it. ``rank`` has
-    first whether a plan does not fit. Raises DoesNotFit where neither has a plan."""
+    the ``program`` of the default's plan, which has ``LEAST_SECONDS`` at least; it is left out where the
+    deadline comes before it. ``rank`` has first whether a plan does not fit. Raises DoesNotFit where neither
+    has a plan."""
     if not streamer_named(request.streamer).searches_offsets:
         return make(request), None
+    deadline = request.deadline
+    if deadline.left is not None and deadline.left < LEAST_SECONDS:
+        deadline = replace(deadline, until=None).within(LEAST_SECONDS)
     try:
-        default = make(replace(request, streamer=DEFAULT_STREAMER, stop=None))
+        default = make(replace(request, streamer=DEFAULT_STREAMER, stop=None, deadline=deadline))
     except DoesNotFit:
         return make(request), None
     if not rank(default)[0] and request.deadline.ends(f"the search of streamer {request.streamer}"):

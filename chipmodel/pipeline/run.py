@@ -17,10 +17,14 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
+from dma.stream import streamer_named
 from solvers.branches.mergers import merger_named
 
 PLAN_SHARE = 0.8
 """The share of the time to a deadline that the plan may take; the rest is for simulating it, and ``sync``."""
+SEARCH_SHARE = 0.95
+"""The same of a streamer that searches: the default's plan, with which it begins, has more than alone, so
+that the noise of a clock leaves it no less."""
 
 
 def run(
@@ -45,7 +49,8 @@ def run(
 def _run(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
     """Plan and simulate a program for one core."""
     assigned(request.program, request.chip.cores)
-    planned = plan(request.until(request.deadline.share(PLAN_SHARE)), choices)
+    share = SEARCH_SHARE if streamer_named(request.streamer).searches_offsets else PLAN_SHARE
+    planned = plan(request.until(request.deadline.share(share)), choices)
     return run_planned(request, planned, choices, known)
 
 

@@ -68,7 +68,44 @@ def test_a_search_is_not_behind_auto_at_any_deadline(moment: int) -> None:
     assert within("exact") <= within("auto")
 
 
+@pytest.mark.slow
+def test_a_search_in_less_than_a_second_is_not_behind_auto_with_any_time_up_to_that() -> None:
+    case = ("resnet8", "luna-arcs", 25_376)
+
+    def within(streamer: str, seconds: float) -> int:
+        return cycles(*case, streamer, Deadline(seconds, CountedClock(0.001)))
+
+    limits = (0.001, 0.8)
+    autos = [within("auto", seconds) for seconds in limits]
+    for seconds in limits:
+        assert within("exact", seconds) <= min(autos)
+
+
 OWN = asked("resnet8", "luna-arcs", 0, "exact", Deadline())
+
+
+@pytest.mark.parametrize(("seconds", "of_auto"), [(0.9, 1.0), (1.0, 1.0), (5.0, 5.0), (None, None)])
+def test_auto_has_a_second_in_any_case(seconds: float | None, of_auto: float | None) -> None:
+    def make(request: PlanRequest) -> tuple[str, float | None]:
+        return request.streamer, request.deadline.left
+
+    request = OWN.until(Deadline(seconds, lambda: 0.0))
+    best, default = begun_with_default(request, make, lambda _: (False, 0), lambda _: OWN.program)
+    assert (default, best) == (("auto", of_auto), ("exact", seconds))
+
+
+def test_a_search_has_more_of_the_time_than_the_default_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float | None] = []
+
+    def stopped(request: PlanRequest, _: object) -> None:
+        left.append(request.deadline.left)
+        raise DoesNotFit("stopped")
+
+    monkeypatch.setattr("chipmodel.pipeline.run.plan", stopped)
+    for streamer in ("auto", "exact"):
+        with pytest.raises(DoesNotFit, match="stopped"):
+            run(asked("resnet8", "luna-arcs", 0, streamer, Deadline(10.0, lambda: 0.0)))
+    assert left == [8.0, 9.5]
 
 
 @pytest.mark.parametrize(

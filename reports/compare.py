@@ -227,10 +227,10 @@ def _packers(comparison: PlannerComparison) -> PageTable:
         *packer_table(comparison),
         f"All packers have the same {count(len(comparison.problem.buffers))} buffers and make the peak as "
         "small as they can, without knowing the capacity. Every plan passed the same check. A gap is (peak - "
-        "bound) / bound, with the highest lower bound on the peak that any of the packers proved; "
-        "proves is the packer's own bound, of a heuristic the largest number of bytes alive at once; "
-        "unused the share of the peak that no live buffer takes, at the step with the most live bytes "
-        "while the highest buffer is alive; time that of the planner, without loading code.",
+        "bound) / bound, with the highest lower bound on the peak that any of the packers proved. "
+        "Proves: the packer's own bound; a heuristic has the largest number of bytes alive at once. "
+        "Unused: the share of the peak that no live buffer takes, at the step with the most live bytes "
+        "while the highest buffer is alive. Time: that of the planner, without loading code.",
         [None if row.refused else comparison.fits(row) for row in comparison.ranked],
         _limits(comparison),
         unbroken=NAMES,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from chipmodel.answers.result import AskedPlanners, Result
+from chipmodel.files.suggestions import listed
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import MemoryNeed
 from chipmodel.model.plan import Solved
@@ -205,8 +206,9 @@ def planned_by(result: Result) -> AskedPlanners:
     asked = result.asked or made
 
     def words(asked: str, made: str, beside: str = "") -> str:
-        remarks = [f"chosen by {asked}"] * (asked != made) + [beside] * bool(beside)
-        return f"{made} ({'; '.join(remarks)})" if remarks else made
+        chosen = "" if asked == made else f"chosen by {asked}"
+        remarks = "; ".join(filter(None, (chosen, beside)))
+        return f"{made} ({remarks})" if remarks else made
 
     default = result.default_cycles
     beside = "" if default is None else _beside_default(result.trace.cycles, default)
@@ -242,5 +244,4 @@ def off_chip(result: Result) -> str:
 
 def shortened(names: Sequence[str], most: int = 6) -> str:
     """The first ``most`` names, and how many more there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+    return listed(names, most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from chipmodel.files.suggestions import listed
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkClass, NetworkTraits
@@ -180,10 +181,8 @@ class Result:
         if not self.left_to_cpu or self.chip.npu.ethos is None:
             return ()
         compiler = self.chip.npu.ethos.compiler.capitalize().replace("-", " ")
-        names = [f"{op.name} ({op.kind})" for op in self.left_to_cpu]
-        more = [f"{len(names) - SHOWN_OPS:,} more"] if names[SHOWN_OPS:] else []
-        what = f"{compiler} leaves {len(names):,} ops to the CPU, where they are not timed"
-        named = ", ".join((*names[:SHOWN_OPS], *more))
+        named = listed([f"{op.name} ({op.kind})" for op in self.left_to_cpu], SHOWN_OPS)
+        what = f"{compiler} leaves {len(self.left_to_cpu):,} ops to the CPU, where they are not timed"
         return (f"{what}: {named}. The total has the cycles that the NPU would take for them",)
 
     def _split_notes(self) -> tuple[str, ...]:

@@ -217,8 +217,7 @@ def _needed(result: Result, bar: Bar, needed: Needs) -> str:
     """A line with the names of the events that a step or transfer depends on."""
     others = needed[bar.index] if bar.events == 1 and not bar.event.cause else ()
     names = list(dict.fromkeys(escape(result.trace.events[other].name) for other in others))
-    more = f" and {len(names) - MOST_NEEDED:,} more" if len(names) > MOST_NEEDED else ""
-    return f"<br>depends on {', '.join(names[:MOST_NEEDED])}{more}" if names else ""
+    return f"<br>depends on {shortened(names, MOST_NEEDED)}" if names else ""
 
 
 def _detail(bar: Bar, many: bool) -> str:

@@ -304,7 +304,6 @@ def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:
         *((f"{need.memory} used", further_words(result, need)) for need in result.fit.further),
         ("Ops", f"{len(sums.ops):,} in {sum(o.steps for o in sums.ops):,} steps; {ran:,} ops ran"),
         ("Buffers", f"{_buffers(result):,} buffers, {len(schedule.transfers):,} transfers"),
-        *(("Note", note) for note in result.notes),
         *((f"Path: {name}", _choice(choice)) for name, choice in sorted(result.trace.path.items())),
     ]
     return [("Source", result.program.source), *facts] if result.program.source else facts

@@ -55,6 +55,6 @@ def tier_settings(packer: str, text: str) -> Mapping[str, object]:
         first, *more = (whole_setting(packer, length, allowed, what, hint) for length in lengths)
         segment = (first, *more) if more else first
     if "changes" in given:
-        changes = whole_setting(packer, given["changes"], Interval(1, 3), "1 or 2 changes", hint)
+        changes = whole_setting(packer, given["changes"], Interval(1, 3), "number of changes, 1 or 2", hint)
     actions: frozenset[Action] = frozenset(action for action in ACTIONS if action in tried)
     return {"settings": TierSettings(segment, actions, costs[0], changes)}

@@ -11,6 +11,7 @@ from chipmodel.answers.study_results import KEY_DIGITS, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.api.answer import Backend, PageAnswer, data_frame
 from chipmodel.errors import RowsLeftOut, warn_caller
+from chipmodel.files.suggestions import listed
 from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import StudyHeader, read_rows
@@ -55,9 +56,8 @@ def results_of(path: Path, header: StudyHeader, rows: tuple[Row, ...]) -> StudyR
         row for row in rows if row.point.chip and not designs.knows((row.point.chip, row.point.overrides))
     ]
     if unknown:
-        keys = ", ".join(row.key[:KEY_DIGITS] for row in unknown[:SHOWN_KEYS])
-        more = f" and {len(unknown) - SHOWN_KEYS:,} more" if len(unknown) > SHOWN_KEYS else ""
-        what = f"{path}: left out rows {keys}{more}: the store says nothing of what their designs cost"
+        keys = listed([row.key[:KEY_DIGITS] for row in unknown], SHOWN_KEYS)
+        what = f"{path}: left out rows {keys}: the store says nothing of what their designs cost"
         warn_caller(RowsLeftOut(f"{what}; another program changed it: run the study again"))
         rows = tuple(row for row in rows if row not in unknown)
     if designs.columns:

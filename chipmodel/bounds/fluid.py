@@ -23,7 +23,7 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Npu
 from chipmodel.model.program import Op, Program
-from chipmodel.model.short_path import shortened
+from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import Binding, TimeBound
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
@@ -60,7 +60,7 @@ def fluid_bound(
     if problem is None:
         return None
     found = least_time(problem)
-    short = shortened(program, path, MAX_OP_RUNS)
+    short = short_path(program, path, MAX_OP_RUNS)
     names = [op.name for op, _ in short.runs] if short else []
     return TimeBound(found.cycles, tuple(_bindings(found, names)))
 
@@ -86,7 +86,7 @@ def fluid_problem(
     program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
 ) -> FluidProblem | None:
     """Return the numbers of a run along ``path``; None as ``fluid_bound``."""
-    short = shortened(program, path, MAX_OP_RUNS)
+    short = short_path(program, path, MAX_OP_RUNS)
     if chip.cores > 1 or short is None or not short.runs:
         return None
     of_each = len(short.runs) // inferences

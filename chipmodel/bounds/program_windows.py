@@ -9,7 +9,7 @@ from fractions import Fraction
 from chipmodel.bounds.windows import OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.model.short_path import ShortPath, shortened
+from chipmodel.model.short_path import ShortPath, short_path
 from chipmodel.model.time_bound import Binding, ProofSegment, ProvenCycles, TimeBound, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import has_other_ops
@@ -25,7 +25,7 @@ two)."""
 def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound | None:
     """The window bound along ``path`` (arms and iterations by name). None for a chip with several cores, on
     which ops run at the same time, and for more than ``MAX_OP_RUNS``."""
-    short = shortened(program, path, MAX_OP_RUNS) if chip.cores == 1 else None
+    short = short_path(program, path, MAX_OP_RUNS) if chip.cores == 1 else None
     if short is None:
         return None
     ops = [op for op, _ in short.runs]
@@ -37,11 +37,12 @@ def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> 
 def proven_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> Iterator[ProvenCycles]:
     """Yield bounds along ``path`` with proofs, of plans with or without cascades, and a higher one of plans
     without; none of several cores, and of programs that have several inferences."""
-    short = shortened(program, path, MAX_PROVEN_RUNS)
-    if chip.cores > 1 or program.inferences > 1 or short is None:
+    if chip.cores > 1 or program.inferences > 1:
         return
     program = bounded_program(program, chip)
-    short = shortened(program, path, MAX_PROVEN_RUNS) or short
+    short = short_path(program, path, MAX_PROVEN_RUNS)
+    if short is None:
+        return
     runs, least = _op_runs(program, chip, short), 0
     for cascades in (True, False) if runs else ():
         allowed = list(borders(short, cascades))

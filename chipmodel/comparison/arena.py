@@ -9,6 +9,7 @@ from pathlib import Path
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from chipmodel.comparison.packing import WrongClaim
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.suggestions import listed
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
@@ -83,9 +84,8 @@ def refuse_unrunnable(model: TfliteModel, source: str) -> None:
     """Raise BadInput for a model that the runtime refuses."""
     refused = refused_parts(model)
     if refused:
-        more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
         raise BadInput(
-            f"TensorFlow Lite Micro refuses this model: no kernel for {', '.join(refused[:3])}{more}",
+            f"TensorFlow Lite Micro refuses this model: no kernel for {listed(refused, 3)}",
             where=Place(source),
             hint="convert it to operators and types that the runtime has, such as int8 or float32 for all",
         )

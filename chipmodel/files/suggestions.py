@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_LISTED = 24
 """Known names in one hint."""
@@ -24,7 +24,7 @@ def suggest(word: str, known: Iterable[str], what: str) -> str:
     folded = {name.lower(): name for name in reversed(names)}
     near = get_close_matches(word[:MAX_SHOWN].lower(), list(folded), n=1, cutoff=0.6)
     hint = f"did you mean '{folded[near[0]]}'? " if near else ""
-    return f"{hint}{what} {_listed(names)}"
+    return f"{hint}{what} {listed(names)}"
 
 
 def shown(value: object) -> str:
@@ -47,6 +47,7 @@ def cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(names[:MAX_LISTED]) + more
+def listed(names: Sequence[str], most: int = MAX_LISTED) -> str:
+    """The first ``most`` of ``names``, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

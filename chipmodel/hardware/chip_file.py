@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.suggestions import shown, suggest
+from chipmodel.files.suggestions import listed, shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import Document
@@ -118,9 +118,8 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         _refuse_stray(path, figure, values)
     missing = [path for path in own if path not in figures]
     if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
-        raise BadInput(f"the chip has no {', '.join(missing[:3])}{more}", where=where, hint=hint)
+        raise BadInput(f"the chip has no {listed(missing, 3)}", where=where, hint=hint)
     chip = _chip(written.name, written.title, values, {path: figures[path] for path in own})
     chip = replace(
         chip,

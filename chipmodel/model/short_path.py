@@ -40,7 +40,7 @@ class ShortPath:
         return prod(each.times for each in self.repeats if each.start <= start and stop <= each.stop)
 
 
-def shortened(program: Program, path: Mapping[str, str], most: int) -> ShortPath | None:
+def short_path(program: Program, path: Mapping[str, str], most: int) -> ShortPath | None:
     """Return the runs along ``path`` (arms and iterations by name); None for more than ``most`` of them."""
     loops = {node.name for node in program.nodes() if isinstance(node, Loop)}
     short = {name: str(min(int(n), ITERATIONS)) if name in loops else n for name, n in path.items()}

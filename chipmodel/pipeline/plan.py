@@ -12,7 +12,7 @@ from time import perf_counter
 from types import MappingProxyType
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.files.suggestions import shown
+from chipmodel.files.suggestions import listed, shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.live_sets import largest_alive, live_bytes_curve
@@ -147,16 +147,16 @@ def _refuse_enormous(program: Program, chip: Chip) -> None:
     what, size = max(sizes.items(), key=lambda item: item[1])
     if size <= max(LARGEST_CUT, 2 * (chip.shared_memory.bytes + chip.off_chip_bytes)):
         return
-    own = chip.weights is not None
-    needs = [("Psram", "psram", chip.psram.bytes, sum(sizes.values()) - own * weights)]
+    needed = {"psram": sum(sizes.values())}
+    memories = {"psram": ("Psram", chip.psram.bytes)}
     if chip.weights:
-        needs.append(("the memory of the weights", "weights", chip.weights.memory.bytes, weights))
-    small = [
-        (name, group, has, 1 << needed.bit_length()) for name, group, has, needed in needs if needed > has
-    ]
-    lacks = " and ".join(f"{name} has {has:,} B" for name, _, has, _ in small)
-    sets = " ".join(f"--set {group}.bytes={enough}" for _, group, _, enough in small)
-    called = ", ".join(f"{group}__bytes={enough}" for _, group, _, enough in small)
+        needed = {"psram": needed["psram"] - weights, "weights": weights}
+        memories["weights"] = "the memory of the weights", chip.weights.memory.bytes
+    small = [group for group, (_, has) in memories.items() if needed[group] > has]
+    lacks = " and ".join(f"{memories[group][0]} has {memories[group][1]:,} B" for group in small)
+    enough = {group: 1 << needed[group].bit_length() for group in small}
+    sets = " ".join(f"--set {group}.bytes={size}" for group, size in enough.items())
+    called = ", ".join(f"{group}__bytes={size}" for group, size in enough.items())
     hint = f"a smaller network, or more memory off chip: {sets} (chip(..., {called}))"
     raise DoesNotFit(f"{what}: {size:,} B, and {lacks}", hint=hint)
 
@@ -167,9 +167,8 @@ def largest_live_set(problem: Problem, schedule: Schedule) -> str:
     if most is None:
         return "no op has a live set"
     op = next(step.op for step in steps(schedule.body) if step.position >= most.start)
-    names = ", ".join(f"{b.name} {b.bytes:,} B" for b in most.buffers[:8])
-    more = f" and {len(most.buffers) - 8} more" if len(most.buffers) > 8 else ""
-    return f"op {op!r} has the largest live set, {most.bytes:,} B: {names}{more}"
+    names = listed([f"{b.name} {b.bytes:,} B" for b in most.buffers], 8)
+    return f"op {op!r} has the largest live set, {most.bytes:,} B: {names}"
 
 
 def smallest_capacity(request: PlanRequest) -> int | None:

@@ -28,7 +28,7 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import If, Op, Program
 from chipmodel.model.schedule import Traffic
-from chipmodel.model.short_path import ShortPath, shortened
+from chipmodel.model.short_path import ShortPath, short_path
 from chipmodel.model.time_bound import ProofSegment, ProvenCycles, has_turns, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.rewrites.splittable import has_other_ops
@@ -52,7 +52,7 @@ def proof_faults(program: Program, chip: Chip, proof: ProvenCycles) -> Iterator[
         return
     program = bounded_program(program, chip)
     path = {name: "0" if arms is None else arms[0] for name, arms in _decisions(program).items()}
-    short = shortened(program, path | dict(proof.path), MAX_PROVEN_RUNS)
+    short = short_path(program, path | dict(proof.path), MAX_PROVEN_RUNS)
     if short is None:
         yield f"{stated} is of more than {MAX_PROVEN_RUNS} runs of ops"
         return

@@ -85,6 +85,10 @@ class UnknownSize(BadInput):
     """A shape or an option is given for what the workload does not have."""
 
 
+class Unshaped(BadInput):
+    """A layer cannot run on operands of these shapes."""
+
+
 class DoesNotFit(ChipmodelError):
     """The workload needs more memory than the chip has."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 from typing import Literal, TypedDict, Unpack
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import Unshaped
 from chipmodel.model.attributes import Attributes
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
@@ -109,7 +109,7 @@ class ProgramBuilder(TreeBuilder):
         image = as_image(x, self.place)
         groups = options.get("groups", 1)
         if image[1] % groups or out_c % groups or groups < 1:
-            raise BadInput(
+            raise Unshaped(
                 f"{name!r}: {groups} groups do not divide {image[1]} input and {out_c} output channels",
                 where=self.place,
                 hint="take a number of groups that divides both",
@@ -280,7 +280,7 @@ class ProgramBuilder(TreeBuilder):
         known = prod(d for d in shape if d != -1)
         sizes = tuple(x.elements // known if d == -1 and known else d for d in shape)
         if list(shape).count(-1) > 1 or prod(sizes) != x.elements:
-            raise BadInput(
+            raise Unshaped(
                 f"cannot view {list(x.shape)} as {list(shape)}",
                 where=self.place,
                 hint=f"both shapes must hold {x.elements} elements; one size may be -1",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import Place, Unshaped
 from chipmodel.geometry.window import Window
 from chipmodel.model.program import DTYPE_BITS
 from chipmodel.model.work import Matmul
@@ -64,7 +64,7 @@ def broadcast_shape(
     for axis in range(max(len(s) for s in shapes), 0, -1):
         sizes = {s[-axis] for s in shapes if len(s) >= axis} - {1}
         if len(sizes) > 1:
-            raise BadInput(
+            raise Unshaped(
                 f"{name!r}: cannot broadcast {' with '.join(str(list(s)) for s in shapes)}",
                 where=place,
                 hint="sizes, aligned at the last axis, must be equal or 1",
@@ -80,7 +80,7 @@ def matmul_work(
     left = a if len(a) > 1 else (1, *a)
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
-        raise BadInput(
+        raise Unshaped(
             f"{name!r}: inner sizes {left[-1]} and {right[-2]} of {list(a)} and {list(b)} differ",
             where=place,
             hint="the last axis of the left must be as long as the last but one of the right",
@@ -121,7 +121,7 @@ def as_image(x: Value, place: Place | None) -> tuple[int, int, int, int]:
         case (n, c, length):
             return n, c, length, 1
         case _:
-            raise BadInput(
+            raise Unshaped(
                 f"{x.name!r} has shape {list(x.shape)}",
                 where=place,
                 hint="convolution and pooling take [N, C, H, W] or [N, C, L]",
@@ -135,7 +135,7 @@ def window_over(name: str, x: Value, spec: WindowSpec, place: Place | None) -> W
     out_h, out_w = (_output_size(image, spec, pads, axis) for axis in (0, 1))
     if min(out_h, out_w) < 1:
         kernel = f"{spec.kernel[0]}x{spec.kernel[1]}"
-        raise BadInput(
+        raise Unshaped(
             f"{name!r}: a {kernel} window does not fit its {image[2]}x{image[3]} input",
             where=place,
             hint="check kernel, stride, padding and the input's shape",

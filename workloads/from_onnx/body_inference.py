@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from chipmodel.errors import Unshaped
 from workloads.from_onnx.graph import (
     CarriedTensor,
     ControlFlow,
@@ -18,7 +19,6 @@ from workloads.from_onnx.graph import (
     OnnxNode,
     SlicedTensor,
     Subgraph,
-    Unshaped,
     fault,
     live_nodes,
     sort_nodes,
@@ -133,14 +133,17 @@ def _possible_arms(inference: Inference, node: OnnxNode) -> tuple[str, ...]:
 
 
 def _shaped_arms(inference: Inference, node: OnnxNode, names: Sequence[str]) -> list[Subgraph]:
-    """The arms whose tensors have shapes. A note names one that is dropped, which ``strict`` refuses, as a
-    lone arm is refused."""
+    """The arms whose tensors have shapes and whose nodes become ops. A note names one that is dropped, which
+    ``strict`` refuses, as a lone arm is refused."""
     bodies: list[Subgraph] = []
     for name in names:
         graph = localised(checked_graph(node, f"{name}_branch", 0, len(node.outputs)), inference.tensors, {})
         notes = len(inference.notes)
         try:
-            bodies.append(resolved_body(inference, node, name, graph, []))
+            body = resolved_body(inference, node, name, graph, [])
+            if (node.name, name) in inference.refused:
+                raise inference.refused[node.name, name]
+            bodies.append(body)
         except Unshaped as error:
             if inference.strict or (name == names[-1] and not bodies):
                 raise

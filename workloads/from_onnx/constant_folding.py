@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault
+from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault, unfit
 from workloads.from_onnx.onnx_package import GraphProto, module
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _filled(node: OnnxNode, given: Fact) -> Fact | None:
         return None
     shape = tuple(int(size) for size in given.array.reshape(-1))
     if any(size < 0 for size in shape):
-        raise fault(node, f"it makes a constant of the negative shape {list(shape)}")
+        raise unfit(node, f"it makes a constant of the negative shape {list(shape)}")
     if len(shape) > MAX_RANK:
         raise fault(node, f"it makes a constant of {len(shape)} dimensions, more than {MAX_RANK}")
     value = node.attributes.get("value")

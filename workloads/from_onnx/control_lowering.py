@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from chipmodel.errors import Unshaped
 from chipmodel.model.program import Node, Op, nodes as all_nodes, ops, reads
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import ELEMENTWISE
@@ -17,26 +18,48 @@ from workloads.build.loop_tensors import (
     pick,
 )
 from workloads.build.shapes import Value
-from workloads.from_onnx.graph import CarriedTensor, ControlFlow, OnnxNode, SlicedTensor, Subgraph, fault
+from workloads.from_onnx.graph import (
+    ArmRefused,
+    CarriedTensor,
+    ControlFlow,
+    OnnxNode,
+    SlicedTensor,
+    Subgraph,
+    fault,
+)
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.lowering import OnnxLowering, operator
 
 
 @operator("If")
 def branch(low: OnnxLowering, node: OnnxNode) -> None:
-    """Each branch is an arm; its results become the node's outputs, copied only where they must be."""
+    """Each branch is an arm; its results become the node's outputs, copied only where they must be.
+
+    Raises ArmRefused for one that cannot run, after which the importer begins again without it: tensors that
+    only this arm reads, and the shapes of its results, are in all of the program by now.
+    """
     arms: list[tuple[str, Sequence[Node]]] = []
+    refused: list[ArmRefused] = []
     for body in _control(node).bodies:
-        with low.builder.block() as nodes:
-            child = _child(low, body, body.results)
-            child.run(body.nodes)
-            _define_outputs(child, node, body, nodes)
-        arms.append((body.name, nodes))
+        try:
+            arms.append((body.name, _arm(low, node, body)))
+        except Unshaped as error:
+            refused.append(ArmRefused((node.name, body.name), error))
+    if refused:
+        raise refused[0] if arms and not low.strict else refused[0].reason
     condition = None if low.is_constant(node.input(0)) else low.value(node)
     low.builder.add_if(node.name, arms, condition)
     for name in node.writes:
         if low.is_used(name):
             low.values[name] = Value(name, low.shape(name), low.dtype(name))
+
+
+def _arm(low: OnnxLowering, node: OnnxNode, body: Subgraph) -> Sequence[Node]:
+    with low.builder.block() as nodes:
+        child = _child(low, body, body.results)
+        child.run(body.nodes)
+        _define_outputs(child, node, body, nodes)
+    return nodes
 
 
 @operator("Loop", "Scan")

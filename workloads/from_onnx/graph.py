@@ -9,7 +9,7 @@ from itertools import chain, count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, Unshaped
 from chipmodel.model.program import DTYPE_BITS
 from workloads.from_onnx.onnx_package import AttributeProto, GraphProto, NodeProto, inner_graphs, module
 
@@ -222,13 +222,22 @@ class Fact:
         return self.constant and self.elements == 1
 
 
-class Unshaped(BadInput):
-    """A node cannot run on operands of these shapes."""
-
-
 def fault(node: OnnxNode, what: str, hint: str = "export the model again, or correct this node") -> BadInput:
     """An error about one node; ``errors.placed`` adds the name of the file."""
     return BadInput(f"{node.label}: {what}", hint=hint)
+
+
+def unfit(node: OnnxNode, what: str, hint: str = "export the model again, or correct this node") -> Unshaped:
+    """An error about one node that cannot run on the shapes that it is given."""
+    return Unshaped(f"{node.label}: {what}", hint=hint)
+
+
+class ArmRefused(Exception):
+    """An arm of an If that cannot run on its shapes, which was seen when it became ops."""
+
+    def __init__(self, arm: tuple[str, str], reason: Unshaped) -> None:
+        self.arm, self.reason = arm, reason
+        super().__init__(str(reason))
 
 
 def unused_name(name: str, taken: Container[str]) -> str:

@@ -16,7 +16,16 @@ from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, point_rows, tensor_bytes
-from workloads.from_onnx.graph import ELEMENT_BITS, ELEMENT_NAMES, FLOATS, Fact, OnnxNode, fault, unique_name
+from workloads.from_onnx.graph import (
+    ELEMENT_BITS,
+    ELEMENT_NAMES,
+    FLOATS,
+    Fact,
+    OnnxNode,
+    fault,
+    unfit,
+    unique_name,
+)
 from workloads.from_onnx.graph_view import GraphView
 from workloads.from_onnx.onnx_package import module
 
@@ -117,7 +126,7 @@ class OnnxLowering:
             except BadInput as error:
                 if node.label in error.what:
                     raise
-                raise fault(node, error.what, error.hint) from None
+                raise type(error)(f"{node.label}: {error.what}", hint=error.hint) from None
 
     def _lower(self, node: OnnxNode) -> None:
         handler = handler_of(node)
@@ -133,7 +142,7 @@ class OnnxLowering:
         try:
             handler(self, node)
         except (LookupError, ValueError, ArithmeticError) as error:
-            raise fault(
+            raise unfit(
                 node, f"its operands or attributes do not fit ({error!r})", "export the model again"
             ) from None
 

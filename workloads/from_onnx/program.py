@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
-from chipmodel.errors import BadInput, Place, placed
+from chipmodel.errors import BadInput, Place, Unshaped, placed
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
 from workloads.from_onnx.body_inference import infer_branch
-from workloads.from_onnx.graph import Fact, OnnxNode, live_nodes, sort_nodes
+from workloads.from_onnx.graph import ArmRefused, Fact, OnnxNode, live_nodes, sort_nodes
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.input_values import given_inputs, shapes_by_values
@@ -51,6 +51,7 @@ class _ModelFile:
     """Attached to ops and errors."""
     model: ModelProto
     notes: list[str] = field(default_factory=list[str])
+    refused: Mapping[tuple[str, str], Unshaped] = field(default_factory=dict[tuple[str, str], Unshaped])
 
 
 def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptions]) -> Program:
@@ -66,9 +67,18 @@ def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptio
     try:
         with placed(where):
             model = read_model(path, where) if data is None else parse_model(data, where)
-            return _program(_ModelFile(path, where, model), Reading(**options))
+            return _with_arms_that_run(_ModelFile(path, where, model), Reading(**options))
     except UnicodeDecodeError:
         raise not_text(where) from None
+
+
+def _with_arms_that_run(file: _ModelFile, options: Reading) -> Program:
+    """The program without the arms of ifs that cannot become ops, each of which a note names."""
+    while True:
+        try:
+            return _program(file, options)
+        except ArmRefused as refused:
+            file = replace(file, notes=[], refused={**file.refused, refused.arm: refused.reason})
 
 
 def _program(file: _ModelFile, options: Reading) -> Program:
@@ -120,6 +130,7 @@ def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[
         control_handlers={"If": infer_branch, "Loop": infer_loop, "Scan": infer_scan},
         iterations=options.iterations,
         strict=options.strict,
+        refused=file.refused,
         deadline=options.deadline,
         sizes={n: s for n, s in options.shapes.items() if n not in inputs and n not in symbols},
     )

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput, Place, Unshaped
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.build.read_options import READ
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
-from workloads.from_onnx.graph import Fact, OnnxNode, Unshaped, fault
+from workloads.from_onnx.graph import Fact, OnnxNode, fault, unfit
 from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
 from workloads.from_onnx.node_shapes import given_shape, schema_outputs, sized_output
 from workloads.from_onnx.onnx_file import constant, stored
@@ -101,6 +101,8 @@ class Inference:
     sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """The option ``--shape``, by the names of tensors that nodes make."""
     sizes_used: set[str] = field(default_factory=set[str])
+    refused: Mapping[tuple[str, str], Unshaped] = field(default_factory=dict[tuple[str, str], Unshaped])
+    """Why arms of an If cannot run, by its node and the arm, where that was seen when they became ops."""
 
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Add a fact for each output of each node. Raises TimeIsOver."""
@@ -295,9 +297,10 @@ def _checked(node: OnnxNode, fact: Fact) -> Fact:
         "Transpose",
     }
     if any(size < 0 for size in fact.shape) or (not fact.elements and not empty_allowed):
-        raise Unshaped(
-            f"{node.label}: its output {fact.name!r} gets the shape {list(fact.shape)}",
-            hint="check its kernel, strides, padding and axes against the shape of its input",
+        raise unfit(
+            node,
+            f"its output {fact.name!r} gets the shape {list(fact.shape)}",
+            "check its kernel, strides, padding and axes against the shape of its input",
         )
     return empty_is_constant(fact)
 

@@ -1,5 +1,6 @@
 """If nodes become ifs of the program."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,16 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, ops
-from tests.workloads.from_onnx.support_models import ints, kinds, load, model, node, numpy_helper, zeros
+from tests.workloads.from_onnx.support_models import (
+    helper,
+    ints,
+    kinds,
+    load,
+    model,
+    node,
+    numpy_helper,
+    zeros,
+)
 from tests.workloads.from_onnx.support_subgraphs import NO, SCALAR, YES, branch, graph, inside, only
 from tests.workloads.from_onnx.tree_values import outputs
 
@@ -170,3 +180,61 @@ def test_a_damaged_arm_is_no_arm_that_cannot_run(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match="'nowhere'"):
         load(tmp_path, made)
+
+
+UNFIT = {
+    "its weight [4, 6, 1, 1]": node("Conv", "image six", "t"),
+    "in 2 groups": node("Conv", "image one", "t", group=2),
+    "cannot view [1, 3, 8, 8] as [5, 5]": node("Reshape", "image fives", "t"),
+    "inner sizes 8 and 7": node("FusedMatMul", "rows matrix", "t", domain="com.microsoft"),
+    "its K is 7": node("MatMulNBits", "rows bits", "t", domain="com.microsoft", K=7, N=5),
+    "3 heads": node("Attention", "steps wide", "t", domain="com.microsoft", num_heads=3),
+    "attribute perm is [0, 1]": node("Transpose", "image", "t", perm=[0, 1]),
+}
+"""Nodes whose operands do not fit, which is seen first where they become ops; by what is said of them."""
+
+
+def _gated(then: Any, other: Any) -> Any:
+    """A model in which ``then`` or ``other`` make the result, from what only one of them reads."""
+    shapes = {"x": [4], "image": [1, 3, 8, 8], "rows": [4, 8], "steps": [2, 6, 8], "c": []}
+    constants = {
+        "six": (4, 6, 1, 1),
+        "one": (4, 1, 1, 1),
+        "fives": ints(5, 5),
+        "matrix": (7, 5),
+        "bits": numpy.zeros((5, 1, 8), numpy.uint8),
+        "wide": (9, 12),
+    }
+    made = model([branch("c", "y", then, other), node("Abs", "y", "z")], shapes, "z", constants, types=SCALAR)
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
+@pytest.mark.parametrize("words", UNFIT)
+def test_an_arm_that_cannot_become_ops_is_left_out_as_if_the_file_had_none(
+    words: str, tmp_path: Path
+) -> None:
+    unfit, runs = graph([UNFIT[words]], "t"), graph([node("Exp", "x", "u")], "u")
+    nested = graph([branch("c", "v", unfit, unfit, "inner")], "v")
+    for arms in ((unfit, runs), (runs, unfit), (nested, runs)):
+        program = load(tmp_path, _gated(*arms))
+        assert (kinds(program), program.inputs) == (["exp", "abs"], ("x",))
+        assert program.tensors["z"].shape == (4,)
+        (said,) = [note for note in program.notes if "is left out, as it cannot run" in note]
+        assert f"'gate' (If): its arm {'else' if arms[0] is runs else 'then'!r}" in said
+        assert words in said
+        with pytest.raises(BadInput):
+            load(tmp_path, _gated(*arms), strict=True)
+    with pytest.raises(BadInput, match=re.escape(words)):
+        load(tmp_path, _gated(unfit, unfit))
+
+
+def test_each_if_loses_the_arm_that_cannot_become_ops(tmp_path: Path) -> None:
+    unfit, runs = graph([UNFIT["in 2 groups"]], "t"), graph([node("Exp", "x", "u")], "u")
+    inner = graph([branch("c", "v", runs, unfit, "inner"), node("Log", "v", "w")], "w")
+    program = load(tmp_path, _gated(unfit, inner))
+    assert kinds(program) == ["exp", "log", "abs"]
+    assert [note.split(" is left out")[0] for note in program.notes if "is left out, as" in note] == [
+        "node 'gate' (If): its arm 'then'",
+        "node 'inner' (If): its arm 'else'",
+    ]

@@ -8,7 +8,7 @@ from math import prod
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.work import Matmul, Vector
 from workloads.build.shapes import Value
-from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 
@@ -58,7 +58,7 @@ def _split(node: OnnxNode, x: Value, heads: int) -> tuple[int, int, int]:
     if len(x.shape) == 4:
         return x.shape[0], x.shape[2], x.shape[3]
     if len(x.shape) != 3 or x.shape[2] % heads:
-        raise fault(node, f"{heads} heads do not divide its operand {list(x.shape)}")
+        raise unfit(node, f"{heads} heads do not divide its operand {list(x.shape)}")
     return x.shape[0], x.shape[1], x.shape[2] // heads
 
 
@@ -138,7 +138,7 @@ def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
     """One dense layer makes q, k and v of the input; then attention over them."""
     x = low.value(node)
     if not low.is_constant(node.input(1)):
-        raise fault(node, "its weights must be constants", "export the model again")
+        raise unfit(node, "its weights must be constants", "export the model again")
     weight = low.shape(node.input(1))
     sizes = node.integers("qkv_hidden_sizes") or (weight[-1] // 3,) * 3
     count = max(1, node.integer("num_heads", 1))
@@ -148,7 +148,7 @@ def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
         or x.shape[-1] != weight[0]
         or any(s % count for s in sizes)
     ):
-        raise fault(node, f"its weight {list(weight)} and {count} heads do not fit its input {list(x.shape)}")
+        raise unfit(node, f"its weight {list(weight)} and {count} heads do not fit its input {list(x.shape)}")
     held = [low.weight(node.input(1)), *low.weights(node.inputs[2:3], bias=True)]
     work = Matmul(prod(x.shape[:-1]), weight[0], weight[1])
     name = f"{node.name}.qkv"

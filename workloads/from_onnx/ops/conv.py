@@ -11,7 +11,7 @@ from chipmodel.geometry.window import Window
 from chipmodel.model.work import Matmul, Pool
 from workloads.build.shapes import Pads
 from workloads.from_onnx.fusion import fuse
-from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axes_from, leading, operator
 
 
@@ -91,7 +91,7 @@ def _check_channels(
 ) -> None:
     kernel = node.integers("kernel_shape")
     if len(w) != len(x) or len(x) < 3 or (kernel and kernel != tuple(w[2:])) or not prod(w):
-        raise fault(
+        raise unfit(
             node,
             f"its kernel {list(kernel or w[2:])} and weight {list(w)} do not fit its input {list(x)}",
             "a weight has the shape [out, in / groups, *kernel] with sizes of at least 1",
@@ -100,9 +100,9 @@ def _check_channels(
     outputs = w[1] * groups if transposed else w[0]
     out = low.shape(node.output)
     if len(out) != len(x) or out[:2] != (x[0], outputs):
-        raise fault(node, f"its output would be {list(out)} for {outputs} channels of {list(x)}")
+        raise unfit(node, f"its output would be {list(out)} for {outputs} channels of {list(x)}")
     if x[1] != expected or x[1] % groups or outputs % groups:
-        raise fault(
+        raise unfit(
             node,
             f"its weight {list(w)} in {groups} groups does not fit the {x[1]} channels of {list(x)}",
             "check the attribute group and the weight's shape",
@@ -181,7 +181,7 @@ def global_pool(low: OnnxLowering, node: OnnxNode) -> None:
 def _each(node: OnnxNode, name: str, like: Sequence[int], default: int = 1) -> tuple[int, ...]:
     values = node.integers(name) or (default,) * len(like)
     if len(values) != len(like):
-        raise fault(node, f"attribute {name} is {list(values)} and must have {len(like)} numbers")
+        raise unfit(node, f"attribute {name} is {list(values)} and must have {len(like)} numbers")
     return values
 
 
@@ -199,7 +199,7 @@ def _pads(node: OnnxNode, sizes: _WindowSizes) -> Pads:
     given = node.text("auto_pad", "NOTSET") == "NOTSET" and not node.integers("output_shape")
     explicit = node.integers("pads") if given else ()
     if explicit and (len(explicit) != 2 * len(image) or (min(explicit) < 0 and not transposed)):
-        raise fault(node, f"attribute pads is {list(explicit)} for {len(image)} axes")
+        raise unfit(node, f"attribute pads is {list(explicit)} for {len(image)} axes")
     added = _each(node, "output_padding", image, 0)
     starts: list[int] = []
     ends: list[int] = []

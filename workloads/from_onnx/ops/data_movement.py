@@ -14,7 +14,7 @@ from chipmodel.model.attributes import (
     Scaling,
     SliceRanges,
 )
-from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
 from workloads.from_onnx.padding import pad_amounts
 
@@ -114,7 +114,7 @@ def transpose(low: OnnxLowering, node: OnnxNode) -> None:
     x = low.shape(node.input(0))
     order = node.integers("perm") or tuple(reversed(range(len(x))))
     if sorted(order) != [*range(len(x))]:
-        raise fault(node, f"attribute perm is {list(order)} for {len(x)} axes")
+        raise unfit(node, f"attribute perm is {list(order)} for {len(x)} axes")
     low.vector(node, "transpose", rows=_fixed_rows(x, order), attributes=AxisOrder(tuple(order)))
 
 

@@ -11,7 +11,7 @@ from workloads.build.shapes import matmul_work
 from workloads.from_onnx.contrib_shapes import transposed_last
 from workloads.from_onnx.einsum import einsum_product
 from workloads.from_onnx.fusion import FusionResult, fuse
-from workloads.from_onnx.graph import OnnxNode, fault
+from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
 
 
@@ -48,10 +48,10 @@ def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
     inner, cols = node.integer("K", 1), node.integer("N", 1)
     x = low.value(node)
     if x.shape[-1] != inner:
-        raise fault(node, f"its K is {inner} and its input has {x.shape[-1]} columns")
+        raise unfit(node, f"its K is {inner} and its input has {x.shape[-1]} columns")
     bits = node.integer("bits", 4)
     if low.fact(node.input(1)).elements * 8 < inner * cols * bits:
-        raise fault(
+        raise unfit(
             node, f"its weights {list(low.shape(node.input(1)))} are less than {inner} x {cols} numbers"
         )
     fused = fuse(low, node.output, channel_axis=-1, scales=True)
@@ -80,7 +80,7 @@ def product(
     left, right = transposed_last(low.shape(a), swaps[0]), transposed_last(low.shape(b), swaps[1])
     shape, work = matmul_work(node.name, left, right)
     if prod(shape) != prod(low.shape(node.output)):
-        raise fault(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
+        raise unfit(node, f"{list(left)} times {list(right)} is not {list(low.shape(node.output))}")
     # Output channels are rows where the weight is on the left, else the last axis.
     channels = -2 if low.is_constant(a) and len(left) > 1 and len(right) > 1 else -1
     weighted = low.is_constant(a) or low.is_constant(b)
@@ -169,7 +169,7 @@ def dynamic_lstm(low: OnnxLowering, node: OnnxNode) -> None:
     x, w, r = (low.shape(node.input(i)) for i in range(3))
     directions, hidden = r[0], r[1]
     if w != (directions, x[2], 4 * hidden) or r[2] != 4 * hidden:
-        raise fault(node, f"its weights {list(w)}, {list(r)} do not fit 4 gates and {x[2]} inputs")
+        raise unfit(node, f"its weights {list(w)}, {list(r)} do not fit 4 gates and {x[2]} inputs")
     work = Recurrent(x[0], x[2], hidden, 4, directions, x[1])
     _append_recurrent(low, node, "lstm", work, [])
 
@@ -185,7 +185,7 @@ def recurrent(low: OnnxLowering, node: OnnxNode) -> None:
     steps, batch = (x[1], x[0]) if node.integer("layout", 0) else (x[0], x[1])
     directions, hidden = w[0], r[-1]
     if w != (directions, gates * hidden, x[2]) or r != (directions, gates * hidden, hidden):
-        raise fault(
+        raise unfit(
             node,
             f"its weights {list(w)}, {list(r)} do not fit {gates} gates of {hidden} units and {x[2]} inputs",
             "w has the shape [directions, gates * hidden, inputs], r [directions, gates * hidden, hidden]",

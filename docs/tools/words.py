@@ -16,7 +16,7 @@ MORE = ("*.md", "bench/**/*.md", "reports/**/*.md")
 """Pages besides README.md and docs/."""
 FIGURES = re.compile(r"^\|[^\n]*\n\|[^\n]*---:[^\n]*\n(?:\|[^\n]*\n?)*", re.MULTILINE)
 """A table with a column of numbers, which a command prints."""
-GENERATED = ("bench/studies/", "docs/notebooks/", "reports/gallery/", "docs/studies/")
+GENERATED = ("bench/studies/", "docs/notebooks/", "reports/gallery/")
 """Folders whose pages a command writes as a whole."""
 
 

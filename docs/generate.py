@@ -7,8 +7,7 @@
 A generated part stands between ``<!-- generated: COMMAND -->`` and ``<!-- end -->``. COMMAND is what prints
 it: a ``chipmodel`` command, whose output becomes a sample of a terminal, or a ``python`` command that prints
 Markdown. Of several commands with ``&&`` between them the last one's output is shown. ``| head -N`` at the
-end keeps the first N lines, ``| grep 'TEXT'`` the lines with a text. Pictures are files of their own, listed
-in ``PICTURES``, modules in ``MODULES``.
+end keeps the first N lines, ``| grep 'TEXT'`` the lines with a text. ``MODULES`` are files of their own.
 """
 
 from __future__ import annotations
@@ -24,16 +23,13 @@ import click
 from docs.tools.samples import ROOT, printed
 
 PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
-_PICTURE = "python -m docs.tools.picture workloads/workload.yaml --chip luna-arcs --streamer ping-pong"
-PICTURES = {"docs/pictures/camera-ping-pong.svg": _PICTURE}
-"""File and the command that prints it."""
 MODULES = {"workloads/from_python/layers.py": "python -m docs.tools.network_layers"}
-"""The same for Python modules."""
+"""File and the command that prints it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A generated part: the ``number``-th of ``page``, or a picture of its own (``number`` is -1)."""
+    """A generated part: the ``number``-th of ``page``, or a module (``number`` is -1)."""
 
     page: Path
     number: int
@@ -57,7 +53,7 @@ def parts(only: Sequence[str] = ()) -> Iterator[Part]:
         if not wanted or page in wanted:
             for number, found in enumerate(PART.finditer(page.read_text())):
                 yield Part(page, number, found["command"])
-    for file, command in {**PICTURES, **MODULES}.items():
+    for file, command in MODULES.items():
         if not wanted or ROOT / file in wanted:
             yield Part(ROOT / file, -1, command)
 

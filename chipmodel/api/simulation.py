@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -28,7 +29,7 @@ from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.run.charts import over_time
-from reports.run.picture import notebook_html
+from reports.run.notebook import notebook_html
 from reports.run.track_record import accuracy
 from reports.words import headline
 
@@ -36,6 +37,9 @@ ORDER_SHARE = 0.3
 """The share of the time left that each of several orders of ops may take, so that a third one has some."""
 EXTREME_SHARE = 0.5
 """The same for the run that all paths are weighed by, before the best or worst one."""
+
+PLOTLY = "application/vnd.plotly.v1+json"
+"""The form in which Jupyter draws figures of Plotly."""
 
 RunAlong = Callable[[Mapping[str, str]], Result]
 
@@ -138,8 +142,14 @@ class Simulation(PageAnswer):
         return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.kind in kinds])
 
     def _repr_html_(self) -> str:
-        """The run in a notebook: headline, picture, and the ops that take longest."""
+        """The headline and the ops that take longest."""
         return notebook_html(self.result, self.headline())
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        """The run in a notebook: a figure where Plotly can draw one, else text."""
+        title = {"text": escape(self.headline()), "font": {"size": 13}}
+        figure = self.plot().update_layout(title=title, margin_t=80).to_plotly_json()
+        return {PLOTLY: figure, "text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def plan_text(self) -> str:
         """Offsets and commands as the JSON text that ``check`` verifies."""

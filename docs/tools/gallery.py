@@ -67,7 +67,6 @@ class Shot:
         return tuple(tuple(part.split()) for part in self.command.split(" && "))
 
 
-_RUN = "chipmodel simulate zoo:resnet18 --chip stm32n6 --html resnet18.html"
 _SMALL = "chipmodel simulate zoo:mobilenetv2 --chip alif-e7 --set shared_memory.bytes=353KiB"
 _PACK = "chipmodel pack workloads/packing-example.csv --capacity 30KiB"
 _STUDY = "chipmodel study workloads/study_small.yaml --store small.sqlite"
@@ -75,9 +74,9 @@ SHOTS = (
     Shot(
         "timeline",
         "Timeline",
-        "What the NPU and the DMA engine do in each cycle. From the middle on, the NPU waits "
-        "(hatched) for weights from flash.",
-        _RUN,
+        "What the NPU and the DMA engine do in each cycle: two weight buffers take loads in turn, and the "
+        "NPU waits (hatched) where a load takes longer than the op before it.",
+        "chipmodel simulate workloads/workload.yaml --streamer ping-pong --with-sync --html workload.html",
         "#timeline-section",
     ),
     Shot(

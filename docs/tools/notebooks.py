@@ -20,11 +20,10 @@ from typing import Any
 
 import click
 
+from chipmodel.api.simulation import PLOTLY
 from docs.tools.samples import ROOT, folder_of_commands
 
 Notebook = dict[str, Any]
-FIGURE = "application/vnd.plotly.v1+json"
-"""The form in which Jupyter draws figures of Plotly."""
 
 
 def read(file: Path) -> Notebook:
@@ -79,7 +78,13 @@ def _shown(value: Any) -> dict[str, Any]:
     if hasattr(value, "to_plotly_json"):
         kind = type(value).__name__
         figure = json.loads(value.to_json())
-        return {FIGURE: figure, "text/plain": [f"<{kind}: open the notebook in Jupyter to zoom and point>"]}
+        return {PLOTLY: figure, "text/plain": [f"<{kind}: open the notebook in Jupyter to zoom and point>"]}
+    if bundle := getattr(value, "_repr_mimebundle_", None):
+        forms = bundle()
+        return {
+            PLOTLY: json.loads(json.dumps(forms[PLOTLY])),
+            **{kind: forms[kind].splitlines(keepends=True) for kind in ("text/html", "text/plain")},
+        }
     html = getattr(value, "_repr_html_", None)
     forms = {"text/html": html().splitlines(keepends=True)} if html else {}
     return {**forms, "text/plain": repr(value).splitlines(keepends=True)}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import chipmodel as cm
+from chipmodel.api.simulation import PLOTLY
 from tests.support.command_line import call
 from tests.support.folders import ROOT
 
@@ -44,7 +45,9 @@ def test_its_ops_are_a_table_whose_columns_add_up(run: cm.Simulation) -> None:
 
 def test_it_says_what_it_is_wherever_it_is_shown(run: cm.Simulation) -> None:
     assert "ds_cnn on luna-arcs" in repr(run)
-    assert "peaks at" in getattr(run, "_repr_html_")()  # noqa: B009
+    shown = getattr(run, "_repr_mimebundle_")(include=None, exclude=None)  # noqa: B009
+    assert all("peaks at" in str(form) for form in shown.values())
+    assert shown[PLOTLY]["data"]
     assert run.to_html().startswith("<!DOCTYPE html>")
     assert run.accuracy.startswith("before shared_memory.bytes was changed: ")
 

@@ -1,0 +1,17 @@
+"""The text that a notebook shows of a run, beside its figure: the headline and the slowest ops."""
+
+from __future__ import annotations
+
+from chipmodel.answers.result import Result
+from reports.run.totals import run_totals
+from reports.template import render_part
+
+MOST_OPS = 8
+"""Rows of the table."""
+
+
+def notebook_html(result: Result, headline: str) -> str:
+    """Return a part of a page, the same for the same result."""
+    ops = sorted(run_totals(result).ops, key=lambda op: -op.compute_cycles - op.stall_cycles)
+    values = {"headline": headline, "ops": ops[:MOST_OPS], "more": len(ops[MOST_OPS:])}
+    return render_part("notebook.html.j2", values)

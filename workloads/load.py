@@ -135,8 +135,10 @@ def plugin_suffixes() -> tuple[str, ...]:
 def _from_zoo(source: str, dtype: str | None, shapes: Mapping[str, tuple[int, ...]]) -> Program:
     name, options = parse_zoo_url(source)
     if shapes:
-        what = f"a shape is given for {next(iter(shapes))!r}, but {source} has its own"
-        raise BadInput(what, hint=f"remove it, or use the network's options: {ZOO_SCHEME}{name}?input=SIZE")
+        tensor, shape = next(iter(shapes.items()))
+        what = f"a shape is given for {tensor!r}, but {source} has its own"
+        hint = f"remove it, or use the network's options: {ZOO_SCHEME}{name}?input={shape[-1]}"
+        raise BadInput(what, hint=hint)
     return build(name, options, dtype)
 
 

@@ -19,7 +19,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
 from chipmodel.measured.track_record import track_record
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import If, Op, Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.npu.models import left_to_cpu
 from chipmodel.pipeline import run as pipeline
@@ -267,8 +267,9 @@ def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
         raise BadInput(f"{asked}: the workload has no if and no loop", hint="leave it out")
     found = (paths.best if extreme == "best" else paths.worst).choices
     if found is None:
+        gate = next(node for node in weighed.program.nodes() if isinstance(node, If))
         raise BadInput(
             f"{asked}: that path does not decide the same way on each iteration of a loop",
-            hint="choose an arm for every iteration: --path NAME=ARM; the report lists what it decides",
+            hint=f"choose an arm for every iteration, as in --path {gate.name}={gate.arms[0].name}",
         )
     return replace(run(found), paths=paths)

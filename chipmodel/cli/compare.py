@@ -106,7 +106,9 @@ def compare(
         kept = {name: asked[name] for name in ("packers", "time_limit", "node_limit", "seed")}
         answer = compare_planners(table, name=source.workload, **kept)
     else:
-        _refuse(_given() & {"--capacity", "--memory"}, "is for packings", "use --set shared_memory.bytes=...")
+        _refuse(
+            _given() & {"--capacity", "--memory"}, "is for packings", "use --set shared_memory.bytes=64KiB"
+        )
         chip = target.load()
         answer = compare_planners(source.load(), chip, **asked)
     files.give(answer)

@@ -178,7 +178,7 @@ def _split(name: str) -> tuple[str, dict[str, str]]:
             rest.append(part)
             continue
         if not (_OURS.fullmatch(key) and equals and value) or key in options:
-            hint = "write ?dtype=int16&shape.NAME=1,3,224,224, or ?capacity=30KiB; each once"
+            hint = "write ?dtype=int16&shape.input=1,3,224,224, or ?capacity=30KiB; each once"
             raise BadInput(f"{shown(name)} has the option {shown(part)}", hint=hint)
         options[key] = value
     return plain + ("?" + "&".join(rest) if rest else ""), options

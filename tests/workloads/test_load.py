@@ -65,9 +65,9 @@ def test_every_program_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
         ("model.pb", "FILE.onnx, FILE.tflite"),
         ("model.tflite", "give the path of a .tflite file"),
         ("model.txt", "FILE.yaml"),
-        ("", "zoo:NAME"),
+        ("", "zoo:resnet18"),
         ("zoo:resnt18", "resnet18"),
-        ("zoo:", "zoo:NAME"),
+        ("zoo:", "zoo:resnet8 or"),
         ("zoo:resnet18?depth=3", "input"),
         ("none.yaml", "check the path"),
     ],
@@ -81,7 +81,7 @@ def test_sources_that_are_no_workload(source: str, part: str) -> None:
 def test_shapes_are_for_files() -> None:
     with pytest.raises(BadInput, match="'data'") as raised:
         load("zoo:resnet18", shapes={"data": (1, 3, 64, 64)})
-    assert "zoo:resnet18?input=SIZE" in raised.value.hint
+    assert "zoo:resnet18?input=64" in raised.value.hint
 
 
 def test_shape_option() -> None:

@@ -46,11 +46,14 @@ def bind_inputs(
     return facts, symbols
 
 
-def _symbols(infos: Sequence[ValueInfoProto]) -> list[str]:
-    """The named sizes of all inputs, without sums of others, in the order of the file."""
-    sizes = (size for info in infos for size in declared_shape(info) or ())
-    named = (size for size in sizes if isinstance(size, str) and size != "?" and "+" not in size)
-    return list(dict.fromkeys(named))
+def _symbols(infos: Sequence[ValueInfoProto]) -> dict[str, str]:
+    """An example for each named size of the inputs, without sums of others, in the order of the file."""
+    shapes = [declared_shape(info) or () for info in infos]
+    named: dict[str, str] = {}
+    for size, example in (pair for shape in shapes for pair in zip(shape, _examples(shape), strict=True)):
+        if isinstance(size, str) and size != "?" and "+" not in size:
+            named.setdefault(size, example)
+    return named
 
 
 def _check_names(
@@ -136,10 +139,8 @@ def _value(size: str, symbols: Mapping[str, int]) -> Size:
 
 def _offer(infos: Sequence[ValueInfoProto], symbols: Mapping[str, int]) -> str:
     """How ``--shape`` fixes all symbolic sizes that are still open."""
-    first = {size for info in infos for size in (declared_shape(info) or ())[:1]}
-    sizes = {n: "1" if n in first else "N" for n in _symbols(infos) if n not in symbols}
-    options = f"--shape {','.join(f'{name}={size}' for name, size in sizes.items())}"
-    return f"{options}, or with " if sizes else ""
+    sizes = [f"{name}={size}" for name, size in _symbols(infos).items() if name not in symbols]
+    return f"--shape {','.join(sizes)}, or with " if sizes else ""
 
 
 def empty_is_constant(fact: Fact) -> Fact:
@@ -169,8 +170,12 @@ def _text(shape: Sequence[Size] | None) -> str:
 
 
 def _example(shape: Sequence[Size] | None) -> str:
-    if not shape:
-        return "1,3,224,224"
-    return ",".join(
-        str(d) if isinstance(d, int) and d > 0 else "1" if i == 0 else "N" for i, d in enumerate(shape)
-    )
+    return ",".join(_examples(shape or ("?",) * 4))
+
+
+def _examples(shape: Sequence[Size]) -> list[str]:
+    """``shape`` with likely numbers where it is open: one image, or one sequence."""
+    likely = ["1", "3", "224", "224"] if len(shape) == 4 else ["1", *["128"] * len(shape)]
+    if len(shape) == 4 and isinstance(shape[3], int):
+        likely[1] = "224"  # channels last
+    return [str(d) if isinstance(d, int) and d > 0 else likely[i] for i, d in enumerate(shape)]

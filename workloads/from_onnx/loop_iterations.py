@@ -59,12 +59,12 @@ def loop_iterations(
             what = f"it makes at most {limit} iterations, not {given}"
             raise fault(node, what, "give fewer in --iterations")
         return given, given
-    sets_it = f"(--iterations {node.name}=N sets it)"
+    most = (bounds.declared or ASSUMED_ITERATIONS) if limit is None else limit
+    sets_it = f"(--iterations {node.name}={most} sets it)"
     if limit is None and bounds.declared is not None:
         what = f"it makes {bounds.declared} iterations: the file declares as many slices of its result"
         asked.notes.append(f"{node.label}: {what} {sets_it}")
         return bounds.declared, bounds.declared
-    most = ASSUMED_ITERATIONS if limit is None else limit
     if limit is None:
         what = f"the file does not say how many iterations it makes; {most} are assumed"
         asked.notes.append(f"{node.label}: {what} {sets_it}")

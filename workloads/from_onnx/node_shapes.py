@@ -250,4 +250,4 @@ def given_shape(
     if len(given) == 1:
         return (*bound.shape[: bound.place], given[0], *bound.shape[bound.place + 1 :])
     what = f"--shape gives its output {name!r} {len(given)} sizes; it has {len(bound.shape)}"
-    raise fault(node, what, f"give all, or only the unknown one: --shape {name}=N")
+    raise fault(node, what, f"give all, or only the unknown one: --shape {name}={bound.shape[bound.place]}")

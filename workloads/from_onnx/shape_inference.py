@@ -151,7 +151,7 @@ class Inference:
                 raise fault(
                     node,
                     f"the shape of its output {name!r} is not known",
-                    f"say it with --shape {name}=N,N,... (it depends on data, "
+                    f"say it as in --shape {name}=1,128 (it depends on data, "
                     f"or the operator is not ONNX's own); "
                     f"or add the shape of {name!r} to the graph's value_info",
                 )
@@ -258,7 +258,9 @@ class Inference:
             return given_shape(node, name, self.sizes[name], bound)
         if bound is not None:
             taken = f"the size of its output {name!r} depends on data; {list(bound.shape)} is taken"
-            self.approximate(node, f"{taken}, {bound.why} (--shape {name}=N sets it)")
+            self.approximate(
+                node, f"{taken}, {bound.why} (--shape {name}={bound.shape[bound.place]} sets it)"
+            )
         return bound.shape if bound is not None else None
 
     def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:

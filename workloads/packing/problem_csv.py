@@ -265,11 +265,11 @@ class _BufferRelations:
         for row in rows if named else ():
             for name in row.names("memories"):
                 if name not in known:
-                    hint = suggest(name, known, "memories are") or "name the memories: --memory NAME=SIZE"
+                    hint = suggest(name, known, "memories are") or f"give its size: --memory {name}=64KiB"
                     what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
                     raise BadInput(what, where=row.place("memories"), hint=hint)
             if row.text("apart") and not known:
-                hint = "name the memories: --memory NAME=SIZE, or use the column separate"
+                hint = "name them: --memory fast=64KiB --memory slow=1MiB; or use the column separate"
                 raise BadInput("the column apart needs several memories", where=row.place("apart"), hint=hint)
 
     def colocated(self) -> tuple[tuple[str, ...], ...]:

@@ -93,4 +93,6 @@ def parse_zoo_url(url: str) -> tuple[str, dict[str, str]]:
 
 
 def _bad_url(url: str, problem: str) -> BadInput:
-    return BadInput(f"{shown(url)} {problem}", hint="write zoo:NAME or zoo:NAME?key=value&key=value")
+    return BadInput(
+        f"{shown(url)} {problem}", hint="write it as zoo:resnet8 or zoo:resnet8?input=64&classes=2"
+    )

@@ -56,7 +56,7 @@ def test_the_command_line_sets_iterations_and_probabilities(
     chances = {arm["arm"]: arm["probability"] for arm in answer["paths"]["parts"] if arm["arm"]}
     assert chances == {"then": 0.25, "else": 0.75}
     code, _, err = call(capsys, "simulate", str(path))
-    assert (code, "--iterations around=N sets it" in err) == (0, True)
+    assert (code, "--iterations around=10 sets it" in err) == (0, True)
     code, _, err = call(capsys, "simulate", str(path), "--probability", "gat=1")
     assert (code, "'gate'" in err) == (2, True)
 

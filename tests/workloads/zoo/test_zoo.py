@@ -282,6 +282,6 @@ def test_zoo_urls_round_trip(name: str, options: dict[str, str]) -> None:
     ],
 )
 def test_bad_urls(url: str, complaint: str) -> None:
-    with pytest.raises(BadInput, match="write zoo:NAME") as caught:
+    with pytest.raises(BadInput, match="write it as zoo:resnet8 or ") as caught:
         zoo.parse_zoo_url(url)
     assert complaint in caught.value.what

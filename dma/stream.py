@@ -50,8 +50,10 @@ _ENTRIES = (
     StreamerEntry(
         "ping-pong",
         "dma.streamers.ping_pong:STREAMER",
-        "two weight buffers in turn, the next block loaded during the current op",
+        "two weight buffers in turn, the next block loaded during the current op; ping-pong:wait=early waits "
+        "for it right after that op",
         "Wang et al. 2025, Algorithm 3",
+        "dma.streamers.ping_pong:with_wait",
     ),
     StreamerEntry(
         "ping-pong-across",

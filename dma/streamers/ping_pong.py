@@ -2,9 +2,11 @@
 
 Within a Region (a straight chain of steps) weight blocks alternate between two buffers, ``alloc0`` for the
 even ones and ``alloc1`` for the odd ones, each as large as the largest of its parity and both alive
-throughout the Region. The next block's load is issued when the current block's compute starts. Each Region
-starts without weights. Stripes of a large op pass through two buffers each in the same way, and the transfer
-of a whole tensor runs during the neighbouring step where memory allows.
+throughout the Region. The next block's load is issued when the current block's compute starts, and waited for
+at the op that reads it (``wait=late``) or, as in Algorithm 3, right after the current block's last op, before
+ops without weights that follow it (``wait=early``). Each Region starts without weights. Stripes of a large op
+pass through two buffers each in the same way, and the transfer of a whole tensor runs during the neighbouring
+step where memory allows.
 
 Source: Wang et al. 2025, Algorithm 3 (docs/references.md).
 """
@@ -15,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
+from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
@@ -24,15 +27,26 @@ from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.steps import emit
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
+NAME = "ping-pong"
 
-def in_turn(count: int, name: str) -> Streamer:
+
+def with_wait(setting: str) -> Streamer:
+    """Return the streamer that waits as a user writes, ``wait=early`` or ``wait=late``. Raises BadInput."""
+    if setting == "wait=late":
+        return STREAMER
+    if setting != "wait=early":
+        raise BadInput(f"{NAME}:{setting[:60]} is no place of the wait", hint=f"as in {NAME}:wait=early")
+    return in_turn(2, f"{NAME}:{setting}", wait_early=True)
+
+
+def in_turn(count: int, name: str, wait_early: bool = False) -> Streamer:
     """Weight blocks through ``count`` buffers in turn, loaded once a buffer's last compute has ended."""
     return Streamer(
         name=name,
         double_buffered=True,
         reserve=lambda program, weight_floor: _reserve(program, weight_floor, count),
         slices=lambda memory: _slices(memory, count),
-        issue=lambda memory, emission: _issue(memory, emission, count),
+        issue=lambda memory, emission: _issue(memory, emission, count, wait_early),
     )
 
 
@@ -96,7 +110,7 @@ def _buffer_bytes(memory: MemoryBudget, order: list[Op], count: int) -> int:
     return max(sizes.values(), default=0)
 
 
-def _weights(emission: Emission, count: int) -> IssuePlan:
+def _weights(emission: Emission, count: int, wait_early: bool = False) -> IssuePlan:
     """Weight blocks of each Region in turn; with two buffers, even ones to alloc0, odd ones to alloc1."""
     regions: dict[int, list[TransferNeed]] = {}
     for need in emission.needs:
@@ -111,7 +125,9 @@ def _weights(emission: Emission, count: int) -> IssuePlan:
             name = f"alloc{index % count}@{region}"
             size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
             buffers[name] = BufferSpec(name, size, held, "weights")
-            issued.append(IssuedTransfer(need, name, needs[max(0, index + 1 - count)].first, need.first))
+            after = needs[index - 1].last + 1 if wait_early and index else need.first
+            issue = needs[max(0, index + 1 - count)].first
+            issued.append(IssuedTransfer(need, name, issue, min(after, need.first)))
     return IssuePlan(issued, buffers)
 
 
@@ -122,8 +138,8 @@ def extents(straight_chain: tuple[int, ...]) -> dict[int, Interval]:
     return {region: Interval(positions[0], positions[-1] + 1) for region, positions in spans}
 
 
-def _issue(memory: MemoryBudget, emission: Emission, count: int) -> IssuePlan:
-    issued, buffers = _weights(emission, count)
+def _issue(memory: MemoryBudget, emission: Emission, count: int, wait_early: bool) -> IssuePlan:
+    issued, buffers = _weights(emission, count, wait_early)
     issued += stripes(emission)
     all_buffers = sum(b.bytes for b in buffers.values())
     issued += TensorIssuer(memory, emission, lambda _: all_buffers).transfers()
@@ -231,4 +247,4 @@ class TensorIssuer:
         return True
 
 
-STREAMER = in_turn(2, "ping-pong")
+STREAMER = in_turn(2, NAME)

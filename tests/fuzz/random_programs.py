@@ -29,7 +29,7 @@ from tests.support.stepper import step_through
 
 COUNT = 20_000
 PACKERS = ("naive", "sequential", "large-first", "short-first")
-STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3")
+STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3", "ping-pong:wait=early")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from workloads.from_yaml.schema import schema
 
 SHARED = ("name", "cycles", "core", "out", "in", "in_place", "weights", "weight_dtype", "bias", "activation")
 """Keys that many kinds of ops have, described once."""
+OP = "What the op does, such as `conv` or `add`: one of the names below. Every op has this key."
 CONTROL = ("IfOp", "LoopOp")
 MAPPINGS = {"IfArm": "arm", "LoopCarry": "carry", "IterationRange": "iterations", "ShapedTensor": "tensor"}
 """Mappings that are no ops of their own, and what the page calls them."""
@@ -28,7 +29,8 @@ def reference() -> Iterator[str]:
     yield _keys(whole, whole["properties"]) + "\n"
     yield "Element types: " + ", ".join(code(name) for name in whole["properties"]["dtype"]["enum"]) + ".\n"
     yield "## Keys that many ops share\n"
-    yield _keys({}, _shared(forms, kinds)) + "\n"
+    every = {"op": {"type": "string", "description": OP}, **_shared(forms, kinds)}
+    yield _keys({"required": ["op"]}, every) + "\n"
     yield "## Ops\n"
     for name, ops in kinds.items():
         if name not in CONTROL:

@@ -24,7 +24,7 @@ from reports.run.paths import part_lines, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_of
 from reports.run.totals import OpTotals, RunTotals, run_totals
-from reports.run.track_record import accuracy, board_words
+from reports.run.track_record import accuracy, board_rows
 from reports.run.vendor import vendor_rows, vendor_words
 from reports.template import PageScript, render
 from reports.words import (
@@ -87,7 +87,7 @@ def render_page(
         "verdict": verdict(result),
         "headline": headline(result),
         "accuracy": accuracy(result),
-        "board": board_words(result),
+        "board_rows": board_rows(result),
         "tiles": [*_tiles(result, sums), *_energy_tile(energy)],
         "cores": core_totals(result),
         "core_waits": core_waits(result),

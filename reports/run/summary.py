@@ -15,7 +15,7 @@ from reports.run.paths import parts_table, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
-from reports.run.track_record import accuracy, board_words
+from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_lines
 from reports.terminal_table import Console, FigureRow, Table, figures_table, plain_table, print_line
 from reports.words import (
@@ -51,7 +51,7 @@ def print_summary(result: Result, console: Console) -> None:
     style = "bold green" if result.fits else "bold red"
     name = (result.program.name, "bold")
     print_line(console, name, f" on {result.chip.headline}: ", (verdict(result), style))
-    print_line(console, f"{headline(result)} {board_words(result)}".rstrip())
+    print_line(console, headline(result))
     for warning in result.record.warnings if result.record else ():
         print_line(console, ("Warning: ", "bold yellow"), f"{warning}.")
     sections = {

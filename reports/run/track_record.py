@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from chipmodel.answers.result import Result, TrackRecord
 from chipmodel.hardware.measured_networks import SHARE, NetworkClass, mean_error
+from reports.terminal_table import FigureRow
 from reports.words import count, duration, percent, plural
 
 VENDOR = "vendor"
@@ -48,20 +49,20 @@ def board_milliseconds(result: Result) -> tuple[float, float] | None:
     return result.record.interval(result.chip.milliseconds(tool.trace.cycles))
 
 
-def board_words(result: Result) -> str:
-    """What the board takes, and the nearest network of which that is known; empty without measurements."""
-    if result.record is None:
-        return ""
+def board_rows(result: Result) -> list[FigureRow]:
+    """What the board takes by its own tool, and the nearest network of which that is known; none without
+    measurements."""
     record, interval = result.record, board_milliseconds(result)
+    if record is None:
+        return []
     near, off = record.nearest.workload.partition(" ")[0], record.nearest.error
     nearest = f"{near}, predicted {abs(off):.0%} {'slower' if off > 0 else 'faster'} than measured"
     if interval is None or record.like is None:
-        return f"What the board takes is not known; the nearest measured network is {nearest}."
-    low, high = interval
-    return (
-        f"Expected on the board with its own tool: {_short(low)} to {_short(high)} ms ({_basis(record.like)})"
-        f". Nearest measured network: {nearest}."
-    )
+        expected = ("on the board", "", "", "not known")
+    else:
+        numbers = " to ".join(map(_short, interval))
+        expected = ("on the board", numbers, "ms", f"expected; {_basis(record.like)}")
+    return [expected, ("nearest measured", "", "", nearest)]
 
 
 def _basis(like: NetworkClass) -> str:

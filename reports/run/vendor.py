@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
 from reports.run.totals import RunTotals, by_cause, run_totals
+from reports.run.track_record import board_rows
 from reports.terminal_table import FigureRow
 from reports.words import CAUSES, count, duration, percent, ratio, weight_memory
 
@@ -60,12 +61,13 @@ def _moved(kind: str) -> Callable[[Result, RunTotals], int]:
 
 
 def vendor_lines(result: Result) -> list[FigureRow]:
-    """The run time and what differs, for the terminal."""
+    """The run time, what measured networks say of it, and what differs, for the terminal."""
     if not result.vendor:
-        return []
+        return board_rows(result)
     time, *others = vendor_rows(result)
     return [
         (time.label, count(time.vendor), time.unit, vendor_words(result)),
+        *board_rows(result),
         *((r.label, count(r.vendor), r.unit, f"here {count(r.this)}") for r in others if r.difference),
     ]
 

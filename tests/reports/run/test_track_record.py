@@ -16,7 +16,7 @@ from chipmodel.pipeline.vendor import with_vendor
 from reports.run.document import document
 from reports.run.energy import energy_class, energy_rows
 from reports.run.page import render_page
-from reports.run.track_record import accuracy, board_milliseconds, board_words
+from reports.run.track_record import accuracy, board_milliseconds, board_rows
 from reports.run.vendor import vendor_document, vendor_lines, vendor_rows
 from tests.reports.run.test_page import printed
 from tests.reports.sample import sample
@@ -32,14 +32,15 @@ def text_of(result: Result) -> str:
     return " ".join(printed(result).split())
 
 
-def test_the_first_lines_have_the_interval_the_nearest_and_the_warnings() -> None:
-    before_memory = text_of(found()).partition(" Memory ")[0]
-    assert "Expected on the board with its own tool: 0.48 to 0.658 ms (80% of 38 networks" in before_memory
-    nearest = (
-        "Nearest measured network: zoo:fdmobilenet?width=0.25&input=128&classes=101, predicted 1% slower"
-    )
-    assert f"{nearest} than measured." in before_memory
-    assert "Warning: this network is outside the measured sizes: " in before_memory
+def test_the_interval_and_the_nearest_are_beside_the_boards_own_tool() -> None:
+    text = text_of(found())
+    tool = text.partition(" Board's own tool ")[2].partition(" DMA and NPU ")[0]
+    assert "on the board 0.48 to 0.658 ms expected; 80% of 38 networks" in tool
+    assert "nearest measured zoo:fdmobilenet?width=0.25" in tool
+    assert "predicted 1% slower than measured" in tool
+    assert "Warning: this network is outside the measured sizes: " in text.partition(" Memory ")[0]
+    own = replace(found(), vendor=None)
+    assert vendor_lines(own)[0] == ("on the board", "", "", "not known")
 
 
 def test_the_interval_is_about_the_plan_of_the_boards_own_tool() -> None:
@@ -62,9 +63,7 @@ def test_without_a_like_network_nothing_is_promised() -> None:
     result = found()
     assert result.record
     alone = replace(result, record=replace(result.record, like=None))
-    assert board_words(alone).startswith(
-        "What the board takes is not known; the nearest measured network is zoo:"
-    )
+    assert [row[3].partition(":")[0] for row in board_rows(alone)] == ["not known", "zoo"]
     assert "of which none is of a network with tensors in SharedMemory" in accuracy(alone)
     assert cast("dict[str, Any]", document(alone)["measured"])["board_milliseconds"] is None
 
@@ -80,13 +79,14 @@ def test_json_has_the_class_its_error_and_the_nearest() -> None:
 
 def test_the_page_says_it_too() -> None:
     page = render_page(found())
-    assert "Expected on the board with its own tool: " in page
+    tool = page.partition("The board's own tool</h2>")[2].partition("</section>")[0]
+    assert "<dt>On the board</dt><dd>0.48 to 0.658 ms, expected; 80% of" in tool
     assert '<p class="warning">Warning: this network is outside' in page
 
 
 def test_a_chip_without_measurements_says_nothing() -> None:
     result = sample()
-    assert board_words(result) == ""
+    assert board_rows(result) == []
     assert "measured" not in document(result)
     assert "Warning" not in printed(result)
 
@@ -174,7 +174,7 @@ def test_the_terminal_has_the_run_time_and_what_differs() -> None:
 
 def test_a_plan_as_quick_as_the_tools_says_so() -> None:
     result = compared()
-    (line,) = vendor_lines(replace(result, vendor=replace(result, vendor=None)))
+    line, *_ = vendor_lines(replace(result, vendor=replace(result, vendor=None)))
     assert line[3].endswith("this plan takes as long")
 
 

@@ -20,9 +20,10 @@ nitpicky = True
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
-pygments_style = "friendly"
+pygments_style = "default"
 pygments_dark_style = "github-dark"
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#22588f", "color-brand-content": "#22588f"},

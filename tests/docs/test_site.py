@@ -13,6 +13,7 @@ from docs.tools.gallery import FOLDER, SHOTS, Shot, taken
 from docs.tools.samples import folder_of_commands
 from tests.docs.pages import BLOCK, DECISIONS, DOCS, README, RESULTS, first_shown, name_of, pages
 from tests.reports.chromium import CHROMIUM
+from tests.reports.test_browser import AXE_SCRIPT, BROKEN_WORDS, SCREENS
 from tests.support.folders import ROOT
 
 LONGEST_README = 8 * 1024
@@ -30,13 +31,29 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_bytes()) <= LONGEST_README
 
 
+KINDS = ("index", "tutorial", "results/gaps", "reference/python")
+"""A page of each kind: pictures, commands, tables, signatures."""
+
+
 @pytest.mark.slow
-def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
-    """Broken links and anchors are warnings; the pages themselves are not written."""
-    options = ["-m", "sphinx", "-b", "dummy", "-W", "--keep-going", "-q"]
+def test_the_site_builds_without_warnings_and_everybody_can_read_it(tmp_path: Path, browser: Browser) -> None:
+    """Broken links and anchors are warnings."""
+    options = ["-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
     command = [sys.executable, *options, str(DOCS), str(tmp_path)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
+    for name in KINDS:
+        page = browser.new_page()
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.evaluate(AXE_SCRIPT)
+        for width, scheme in SCREENS:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate(BROKEN_WORDS) == []
+            violated = "async () => (await axe.run()).violations.map(rule => [rule.id, rule.nodes[0].html])"
+            assert page.evaluate(violated) == [], (name, width, scheme)
+        page.close()
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "reports/gallery/README.md", *RESULTS], ids=name_of)

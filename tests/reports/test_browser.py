@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,18 @@ LABELS = """() => [...document.querySelectorAll(".chart .xaxislayer-above")].map
 """Of every label: its sides, the size of its font, its colour."""
 
 
-SCREENS: tuple[tuple[int, ColorScheme], ...] = ((1280, "light"), (400, "dark"))
+SCREENS: tuple[tuple[int, ColorScheme], ...] = tuple(product((1280, 400), ("light", "dark")))
+BROKEN_WORDS = """() => [...document.querySelectorAll("th")].flatMap(head => {
+  const walk = document.createTreeWalker(head, NodeFilter.SHOW_TEXT), broken = [];
+  for (let text = walk.nextNode(); text; text = walk.nextNode())
+    for (const word of text.data.matchAll(/[a-z]{2,24}/gi)) {
+      const range = new Range();
+      range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(word[0]);
+    }
+  return broken;
+})"""
+"""Words in the heads of rows and columns that go on in the next line."""
 PLAIN_TABLES = (
     "() => document.querySelectorAll('.scroll').forEach(e => { e.style.backgroundImage = 'none'; })"
 )
@@ -122,6 +133,7 @@ def test_it_opens_without_errors_and_fits_every_screen(browser: Browser, tmp_pat
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(int(c) for c in background[4:-1].split(",")) > 3 * 128) == (scheme == "light")
         assert page.evaluate(EMPTY_CHARTS) == []
+        assert page.evaluate(BROKEN_WORDS) == []
         _everybody_can_use_it(page)
         _labels_are_apart_and_readable(page, scheme)
     assert found.complaints == []

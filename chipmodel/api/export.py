@@ -20,6 +20,7 @@ from chipmodel.plan_file.text import read_plan
 from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
+from reports.instructions import plan_listing
 from reports.result_file import is_result, saved_result
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
@@ -57,7 +58,7 @@ def export(
     source
         A simulation or, for formats of plans, a plan; or a file of either.
     to
-        For plans ``c-header`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
+        For plans ``c-header``, ``listing`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
     core
         Which of several cores.
     prefix
@@ -90,7 +91,10 @@ def export(
         )
         hint = f"{command}, or {call} writes the plan"
         raise BadInput(f"{called}: {what}", hint=hint)
-    layout = layout_of(read_plan(text, called), called, core)
+    plan = read_plan(text, called)
+    layout = None if to == "listing" and core is None else layout_of(plan, called, core)
+    if layout is None or to == "listing":
+        return ExportedFile(plan_listing(plan, core))
     return ExportedFile(minimalloc_csv(layout) if to == "minimalloc" else _header(layout, prefix, called))
 
 

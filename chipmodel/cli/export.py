@@ -37,6 +37,7 @@ def export(
     From PLAN.json, which chipmodel plan or simulate --plan wrote:
       c-header    offsets, sizes and DMA transfers (source, destination,
                   bytes, step) as a C99 header
+      listing     its instructions (DMAStart, DMAWait, Compute), a line each
       minimalloc  MiniMalloc's CSV, id,lower,upper,size,offset
 
     \b

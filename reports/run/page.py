@@ -9,6 +9,7 @@ from typing import Literal
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
+from reports.instructions import result_listing
 from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
@@ -49,6 +50,8 @@ from reports.words import (
 
 MOST_CONFLICTS = 25
 """Rows of the table of bank conflicts; there may be thousands."""
+MOST_INSTRUCTIONS = 2000
+"""Lines of the listing of instructions; ``chipmodel export`` writes all of them."""
 MOST_ROWS = 400
 """Rows of the table of ops in the HTML; a script adds more when a reader scrolls, sorts or filters."""
 
@@ -109,6 +112,8 @@ def render_page(
         "number_of_rows": len(rows),
         "idle": idle,
         "facts": [*_facts(result, sums), *_energy_facts(result, energy)],
+        "instructions": (instructions := result_listing(result))[:MOST_INSTRUCTIONS],
+        "more_instructions": len(instructions[MOST_INSTRUCTIONS:]),
         "path_lines": path_lines(result),
         "path_parts": part_lines(result.paths) if result.paths else [],
         "bank_conflicts": sums.bank_conflicts[:MOST_CONFLICTS],

@@ -1,6 +1,7 @@
 """``chipmodel export`` as a user meets it."""
 
 import csv
+import html
 import json
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,51 @@ def test_pack_finds_the_plans_own_bound_and_no_worse_peak(
     assert code == 0
     assert packed["lower_bound_bytes"] == simulated["peak_lower_bound_bytes"]
     assert packed["peak_bytes"] <= simulated["peak_bytes"]
+
+
+def first_words(commands: list[dict[str, Any]]) -> list[str]:
+    """What the plan file says in its own keys: the kind and the name of each command, in order."""
+    said: list[str] = []
+    for command in commands:
+        kind = next(iter(command))
+        words = {"dma_start": "DMAStart", "dma_wait": "DMAWait", "branch": "If", "repeat": "Loop"}
+        said.append(f"{words.get(kind, kind.capitalize())} {command[kind]}")
+        for arm in command.get("arms", ()):
+            said += [f"arm {arm['arm']}", *first_words(arm["commands"])]
+        said += first_words(command.get("commands", []))
+    return said
+
+
+@pytest.mark.parametrize(
+    ("workload", "options"),
+    [
+        ("workloads/workload.yaml", ("--streamer", "ping-pong")),
+        ("workloads/decoder_loop.yaml", ()),
+        ("workloads/two_cores.yaml", ("--set", "cores=2")),
+    ],
+)
+def test_the_listing_has_each_command_of_the_plan(
+    workload: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, page = tmp_path / "plan.json", tmp_path / "run.html"
+    assert call(capsys, "simulate", workload, "--plan", plan, "--html", page, *options)[0] == 0
+    code, out, err = call(capsys, "export", plan, "--as", "listing")
+    assert (code, err) == (0, "")
+    streams = json.loads(plan.read_text())
+    cores = streams.get("cores", [streams])
+    said = [
+        words
+        for number, core in enumerate(cores)
+        for words in [*[f"core {number}"] * (len(cores) > 1), *first_words(core["commands"])]
+    ]
+    lines = [line.strip() for line in out.splitlines()]
+    assert len(lines) == len(said)
+    assert all(line.startswith(words) for line, words in zip(lines, said, strict=True))
+    assert html.escape(out.rstrip(), quote=True).replace("&#x27;", "&#39;") in page.read_text()
+    if len(cores) > 1:
+        one = call(capsys, "export", plan, "--as", "listing", "--core", "1")[1]
+        assert out.endswith(f"core 1\n{one}")
+        assert call(capsys, "export", plan, "--as", "listing", "--core", "2")[0] == 2
 
 
 def test_the_header_is_named_after_the_workload_or_as_asked(

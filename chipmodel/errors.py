@@ -18,7 +18,7 @@ EXIT_DOES_NOT_FIT = 1
 EXIT_BAD_INPUT = 2
 EXIT_UNKNOWN = 3
 MORE_MEMORY = (
-    "give the chip more SharedMemory: --set shared_memory.bytes=..., or chip(..., shared_memory__bytes=...); "
+    "give the chip more SharedMemory, by --set shared_memory.bytes or chip(..., shared_memory__bytes); "
     "'chipmodel memory', or smallest_memory(...), finds how little is enough where no "
     "tensor goes to Psram; with tensors there less may be"
 )

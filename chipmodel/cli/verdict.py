@@ -44,8 +44,7 @@ def faults(fit: Fit, packer: str) -> list[tuple[str, str]]:
             found.append(
                 (
                     f"Psram needs {amounts}: weights of {fit.weight_bytes:,} B, and tensors",
-                    f"a larger Psram: {larger}; or more SharedMemory, so that fewer tensors leave it: "
-                    "--set shared_memory.bytes=...",
+                    f"a larger Psram: {larger}; or more SharedMemory, so that fewer tensors leave it",
                 )
             )
     return found

@@ -200,9 +200,11 @@ def smallest_capacity(request: PlanRequest) -> int | None:
 def _larger_memory(request: PlanRequest) -> str:
     size = None if request.deadline.over else smallest_capacity(request)
     if size is None and request.deadline.over:
+        tensors = request.program.tensors.values()
+        ample = 1 << (request.program.weight_bytes + sum(tensor.bytes for tensor in tensors)).bit_length()
         return (
-            "more SharedMemory, --set shared_memory.bytes=... (chip(..., shared_memory__bytes=...)), or "
-            "a longer --time-limit, which says how much is enough; "
+            f"SharedMemory for everything, --set shared_memory.bytes={ample} (chip(..., "
+            f"shared_memory__bytes={ample})), or a longer --time-limit, which says how much is enough; "
             "or leave out --no-spill (spill=False)"
         )
     if size is None:

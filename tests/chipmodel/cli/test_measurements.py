@@ -46,6 +46,6 @@ def test_a_calibrated_chip_says_how_far_off_it_is(table: Path, capsys: pytest.Ca
     status, shown, _ = call(capsys, "simulate", "zoo:resnet8", "--chip", str(chip), "--streamer", "vendor")
     assert status == 0
     text = " ".join(shown.split())
-    assert "(5 networks with tensors in SharedMemory, spread as on other boards)" in text
-    assert "Nearest measured network: zoo:resnet8, predicted" in text
+    assert "expected; 5 networks with tensors in SharedMemory, spread as on other boards" in text
+    assert "nearest measured zoo:resnet8, predicted" in text
     assert "Accuracy: board.csv, with the schedule of the board's own tool: mean error" in text

@@ -16,6 +16,7 @@ from chipmodel.pipeline.plan import largest_live_set, plan, plan_as_cut, smalles
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import ROUNDS
 from chipmodel.pipeline.run import run
+from solvers.core.deadline import deadline_in
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
@@ -217,6 +218,17 @@ def test_where_no_capacity_would_do() -> None:
     assert refusal.value.hint == "no SharedMemory of up to 4 GiB would do without spilling"
 
 
+def test_without_time_to_search_the_hint_has_room_for_everything() -> None:
+    program = wide(10, 5000)
+    tight = PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False)
+    with pytest.raises(DoesNotFit) as refusal:
+        plan(tight.until(deadline_in(0)))
+    found = re.search(r"--set shared_memory\.bytes=(\d+)", refusal.value.hint)
+    assert found
+    ample = int(found[1])
+    assert plan(tight.with_chip(with_memory(LUNA_LIKE, ample))).solved.peak <= ample
+
+
 def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     builder = ProgramBuilder("row")
     x = builder.raw_input("x", 5000)
@@ -225,7 +237,7 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     with pytest.raises(DoesNotFit) as refusal:
         plan_as_cut(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync"), {})
     assert "op 'op' has the largest live set" in refusal.value.what
-    assert "shared_memory.bytes=..." in refusal.value.hint
+    assert "'chipmodel memory'" in refusal.value.hint
     with pytest.raises(DoesNotFit) as refusal:
         plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False))
     assert "shared_memory.bytes=5024" in refusal.value.hint

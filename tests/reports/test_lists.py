@@ -26,7 +26,7 @@ class Thing:
     source: str
 
 
-def printed(page: TablePage, width: int = 200) -> list[list[str]]:
+def printed(page: TablePage, width: int = 300) -> list[list[str]]:
     """The lines of a list, cut into cells."""
     lines = printed_page(page, width).splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines if line.strip()]

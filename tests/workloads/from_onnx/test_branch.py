@@ -197,7 +197,7 @@ UNFIT = {
 def _gated(then: Any, other: Any) -> Any:
     """A model in which ``then`` or ``other`` make the result, from what only one of them reads."""
     shapes = {"x": [4], "image": [1, 3, 8, 8], "rows": [4, 8], "steps": [2, 6, 8], "c": []}
-    constants = {
+    constants: dict[str, Any] = {
         "six": (4, 6, 1, 1),
         "one": (4, 1, 1, 1),
         "fives": ints(5, 5),

@@ -3,7 +3,7 @@
 A planner is a row: a name, a kind, and ``"module:function"``, imported when it first runs. Those of plug-ins
 (``solvers.plugin``) are rows, too. By kind the function is called as:
 
-* ``heuristic``: ``function(problem, **options) -> Plan``
+* ``heuristic``: ``function(problem, deadline=..., **options) -> Plan``; TimeIsOver without a plan by then
 * ``search``: ``function(problem, limits, report, **options) -> Outcome``; keeps its limits, proves its claims
 * ``merger``: ``function(problem, nesting, packer, limits) -> Solved`` (``solvers.branches.mergers``)
 """
@@ -45,6 +45,8 @@ class Planner:
     """The limits of a search if none are given."""
     minimises: bool = False
     """Whether, where a user names it, the smallest peak is sought once a plan fits."""
+    instant: bool = False
+    """Whether a heuristic takes no deadline, as it needs less time than reading the problem."""
     tiers: bool = False
     """Whether it also decides what stays in SharedMemory and what is kept in Psram."""
     parse: Parse | None = None

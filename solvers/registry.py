@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 from chipmodel.entry_points import plugin_rows
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Solved, Status
@@ -62,6 +63,7 @@ PACKERS = (
         "solvers.heuristics.lowest_fit:naive",
         "no reuse: every buffer has its own bytes",
         "Wang et al. 2025, baseline",
+        instant=True,
     ),
     *(
         Planner(
@@ -121,6 +123,7 @@ PACKERS = (
         "solvers.heuristics.linear:linear",
         "stack: only the topmost bytes are freed",
         "after Arm Vela's LinearAlloc",
+        instant=True,
     ),
     Planner(
         "context",
@@ -227,9 +230,9 @@ def solve(
 
     A heuristic's ``status`` is infeasible where the largest live set exceeds the problem's capacity, optimal
     where the peak equals the bound, else feasible; if the peak exceeds the capacity it is unknown, as another
-    plan might fit. A search keeps ``limits`` (its own if None), states what it proves, and calls ``report``
-    on the way. Where it has no plan, a heuristic's plan that keeps every constraint but the capacity is
-    returned, or one without offsets.
+    plan might fit; one whose time ends puts what is left above the rest. A search keeps ``limits`` (its own
+    if None), states what it proves, and calls ``report`` on the way. Where it has no plan, a heuristic's plan
+    that keeps every constraint but the capacity is returned, or one without offsets.
 
     A plug-in that searches is judged as a heuristic: nothing that it might claim is believed.
 
@@ -237,14 +240,22 @@ def solve(
     PluginFault where a plug-in fails or its plan is wrong.
     """
     chosen = packer_named(packer)
-    began = perf_counter()
+    began, limits = perf_counter(), limits or chosen.limits
     if chosen.searches and chosen.plugin is None:
-        outcome = _search(chosen, problem, limits or chosen.limits, report)
-        return _searched(problem, outcome, began, packer, (limits or chosen.limits).until(began))
+        try:
+            outcome = _search(chosen, problem, limits, report)
+        except TimeIsOver:
+            outcome = Outcome("unknown", None, 0)
+        return _searched(problem, outcome, began, packer, limits.until(began))
+    overflow = ""
     try:
-        plan, overflow = _pack(chosen, problem, limits or chosen.limits), ""
+        plan = _pack(chosen, problem, limits)
     except MemoryOverflow as reason:
         plan, overflow = Plan({}), str(reason)
+    except TimeIsOver:
+        plan = imported(FALLBACK)(problem, limits.until(began))
+        if not plan.offsets:
+            raise
     seconds = perf_counter() - began
     peak, certificate = 0 if overflow else plan.peak(problem), quick_bound(problem)
     bound = certificate.bytes or 0
@@ -258,7 +269,8 @@ def solve(
 def _pack(packer: Planner, problem: Problem, limits: Limits) -> Plan:
     if packer.plugin:
         return plugin_plan(packer.plugin, problem, limits)
-    function: Callable[[Problem], Plan] = packer.load()
+    until = {} if packer.instant else {"deadline": limits.until(perf_counter())}
+    function: Callable[[Problem], Plan] = partial(packer.load(), **until)
     if packer.keeps_constraints:
         return function(problem)
     return pack_plain(problem, packer.name.partition(":")[0], function)
@@ -276,6 +288,8 @@ def _searched(problem: Problem, outcome: Outcome, began: float, packer: str, dea
     peak = plan.peak(problem) if plan.offsets else 0
     certificate: Certificate | None = outcome.certificate
     bound, status = outcome.lower_bound, outcome.status
+    if outcome.plan is None and status == "unknown" and plan.offsets:
+        status = status_of(problem, peak, bound)
     if certificate is None and status == "feasible":
         certificate = largest_live_set(problem)
         if certificate.bytes < bound:

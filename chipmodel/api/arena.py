@@ -10,7 +10,7 @@ from typing import Any
 from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
-from chipmodel.api.effort import Progress, observing
+from chipmodel.api.effort import Progress, TimeLimit, observing
 from chipmodel.api.packing import check_limits
 from chipmodel.api.target import ChipSource, chip as target_chip
 from chipmodel.comparison.arena import plan_arena, with_arena_plan
@@ -94,7 +94,7 @@ def arena(
     model: str | Path | bytes,
     *,
     packer: str = PACKING_PACKER,
-    time_limit: float | None = None,
+    time_limit: float | TimeLimit | None = None,
     node_limit: int | None = None,
     seed: int = 0,
     name: str = "model.tflite",
@@ -109,7 +109,7 @@ def arena(
     packer
         The packer that looks for the smallest arena; ``planners()`` lists them.
     time_limit
-        Seconds after which the search ends; 20 where neither limit is given.
+        Seconds after which the search ends, or a ``TimeLimit``; 20 where neither limit is given.
     node_limit
         Nodes after which the search ends; the answer is then the same on every machine.
     seed
@@ -140,7 +140,7 @@ def split_arena(
     psram: int | str,
     chip: ChipSource | None = None,
     packer: str = PACKING_PACKER,
-    time_limit: float | None = None,
+    time_limit: float | TimeLimit | None = None,
     node_limit: int | None = None,
     seed: int = 0,
     name: str = "model.tflite",
@@ -157,7 +157,7 @@ def split_arena(
     chip
         The chip whose model gives the price of an access to Psram in cycles; bytes count if None.
     packer, time_limit, node_limit, seed, name, progress
-        As for ``arena``; the limits hold for each packing of a memory.
+        As for ``arena``; the nodes hold for each packing of a memory.
 
     Raises
     ------
@@ -175,11 +175,16 @@ def split_arena(
         return SplitArena(plan_split_arena(read, Path(called).name, spaces, on, packer, limits))
 
 
-def _limits(time_limit: float | None, node_limit: int | None, seed: int) -> Limits:
-    check_limits(time_limit, node_limit, seed)
-    return Limits(
-        ARENA_SECONDS if time_limit is None and node_limit is None else time_limit, node_limit, seed
-    )
+def arena_seconds(seconds: float | None, nodes: int | None) -> float | None:
+    """The time of an arena's plan, ``ARENA_SECONDS`` where no limit is given."""
+    return ARENA_SECONDS if seconds is None and nodes is None else seconds
+
+
+def _limits(limit: float | TimeLimit | None, node_limit: int | None, seed: int) -> Limits:
+    if not isinstance(limit, TimeLimit):
+        check_limits(limit, node_limit, seed)
+        limit = TimeLimit(arena_seconds(limit, node_limit))
+    return Limits(limit.seconds, node_limit, seed, deadline=limit.deadline)
 
 
 def _read(model: str | Path | bytes, called: str) -> TfliteModel:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
+from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.cli.packing_source import packer_option, search_options
 from chipmodel.errors import BadInput
@@ -66,8 +67,11 @@ def arena(
 
     Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
     """
-    from chipmodel.api.arena import arena as plan_arena, split_arena
+    from chipmodel.api.arena import arena as plan_arena, arena_seconds, split_arena
+    from chipmodel.api.packing import check_limits
 
+    check_limits(asked["time_limit"], asked["node_limit"], asked["seed"])
+    asked["time_limit"] = until_stopped(arena_seconds(asked["time_limit"], asked["node_limit"]))
     if sram is None or psram is None:
         _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
         answer = plan_arena(source, **asked)

@@ -6,6 +6,7 @@ Their violations are described as by ``check``, so both checks say the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def check_by_numpy(problem: Problem, plan: Plan) -> tuple[str, ...]:
     single = _single_violations(problem, plan)
     placed = [i for i, b in enumerate(problem.buffers) if b.name in plan.offsets]
     pairs = _overlapping_pairs(problem, plan, placed) | _constrained_pairs(problem, plan)
+    pairs -= _together(problem, plan)
     found = [
         violation
         for later, earlier in sorted(pairs)
@@ -122,6 +124,13 @@ def _single_violations(problem: Problem, plan: Plan) -> list[str]:
 
 def _violations(problem: Problem, plan: Plan, a: Buffer, b: Buffer) -> list[str]:
     return pair_violations(problem, a, plan.offsets[a.name], b, plan.offsets[b.name])
+
+
+def _together(problem: Problem, plan: Plan) -> set[tuple[int, int]]:
+    """Pairs of colocated buffers with one offset, as (later, earlier) indices: nothing is wrong with them."""
+    kept = replace(problem, separated=(), apart=())
+    offsets = [plan.offsets.get(b.name) for b in problem.buffers]
+    return {(b, a) for b, a in _constrained_pairs(kept, plan) if offsets[a] == offsets[b]}
 
 
 def _constrained_pairs(problem: Problem, plan: Plan) -> set[tuple[int, int]]:

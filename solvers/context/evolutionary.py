@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 from random import Random
+from time import perf_counter
 
 from chipmodel.model.plan import Problem
 from solvers.core.anytime import Anytime
@@ -57,9 +58,10 @@ def evolve(problem: Problem, limits: Limits, report: Report | None = None) -> Ou
     six orders. Guarantee: the peak is at most that of ``large-first`` and ``greedy-best-fit``; without a
     capacity, and with time for all seeds, also at most that of ``sequential`` and ``short-first``.
     """
-    plans = (first_fit(problem, ORDERS["large-first"]), greedy_best_fit(problem))
+    until = limits.until(perf_counter())
+    plans = (first_fit(problem, ORDERS["large-first"], until), greedy_best_fit(problem, until))
     run = Anytime(problem, limits, report, min(plans, key=lambda plan: plan.peak(problem)))
-    if run.good_enough:
+    if run.good_enough or run.out_of_time:
         return run.outcome()
     run.progress.stage("breeding")
     most = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_CHILDREN)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import itemgetter
 from typing import Generic, TypeVar
 
+from solvers.core.deadline import NO_DEADLINE, Deadline
+
 ItemT = TypeVar("ItemT")
 StateT = TypeVar("StateT", bound=Hashable)
 PlaceT = TypeVar("PlaceT")
@@ -37,16 +39,19 @@ def look_ahead(
     after: Callable[[StateT, ItemT, PlaceT], StateT],
     context: int,
     width: int | None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> list[PlaceT]:
     """Return a place for every item, chosen by the best combination with the ``context`` items after it.
 
     ``options`` lists the places of an item in a state, at least one; ``after`` is the state that a place
     leads to. Of combinations in the same state only the best is kept, and at most the ``width`` best of all
     (all if None). With None and a context of all items the result is optimal.
+    Raises TimeIsOver at the ``deadline``.
     """
     kept: list[_Combination[StateT, PlaceT]] = [_Combination(first, 0, None, None)]
     places: list[PlaceT] = []
     for number, item in enumerate(items):
+        deadline.require("every buffer had its place")
         kept = _grown(kept, item, options, after, width)
         if number >= context:
             kept = _decide(kept, context, places)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chipmodel.errors import TimeIsOver
 from chipmodel.model.plan import Plan, Problem
 from solvers.context.live_blocks import (
     AllocationRequest,
@@ -24,6 +25,7 @@ from solvers.context.live_blocks import (
 )
 from solvers.context.look_ahead import WeighedPlace, look_ahead
 from solvers.core.bounds import contention
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 LOOK_AHEAD = 16
 """Buffers looked ahead: 8 are enough for the zoo, 16 help tight packings (bench/results/packing.md)."""
@@ -37,7 +39,12 @@ a core's memory one try gets all, and every combination counts that differs in i
 8 buffers may have 5,000 of them at each); beyond that the best are kept, and a plan may be missed."""
 
 
-def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = False) -> Plan:
+def context_fit(
+    problem: Problem,
+    context: int = LOOK_AHEAD,
+    in_core: bool = False,
+    deadline: Deadline = NO_DEADLINE,
+) -> Plan:
     """Offsets within the smallest memory of those tried, each buffer looking ``context`` buffers ahead.
 
     Claim 6 of the source takes every combination with all later buffers that fits the core's memory, which is
@@ -46,16 +53,17 @@ def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = Fal
 
     The first size is the largest live set. Where not everything fits, the memory grows, and the size halfway
     between the largest that was too small and the lowest peak so far is tried next; at last the capacity, if
-    it lies between them. Holes of lifetimes are ignored.
+    it lies between them. Holes of lifetimes are ignored. At the ``deadline`` the best so far is returned;
+    raises TimeIsOver where there is none.
     """
     order = requests(problem)
     count = max(1, len(order))
     if in_core and problem.capacity is not None:
-        return in_memory(problem, order, problem.capacity, count, max(1, MAX_PLACEMENTS // count))
+        return in_memory(problem, order, problem.capacity, count, max(1, MAX_PLACEMENTS // count), deadline)
     width = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // count))
     tries = max(1, min(MAX_TRIES, MAX_PLACEMENTS // (width * count)))
     low = contention(problem)
-    best = in_memory(problem, order, low, context, width)
+    best = in_memory(problem, order, low, context, width, deadline)
     peak = best.peak(problem)
     for left in range(tries - 1, 0, -1):
         if peak <= low + 1:
@@ -63,7 +71,10 @@ def context_fit(problem: Problem, context: int = LOOK_AHEAD, in_core: bool = Fal
         size = (low + peak) // 2
         if left == 1 and problem.capacity is not None and low < problem.capacity < peak:
             size = problem.capacity
-        tried = in_memory(problem, order, size, context, width)
+        try:
+            tried = in_memory(problem, order, size, context, width, deadline)
+        except TimeIsOver:
+            break
         if tried.peak(problem) < peak:
             best, peak = tried, tried.peak(problem)
         if peak > size:
@@ -77,9 +88,10 @@ def in_memory(
     memory: int,
     context: int,
     width: int | None = MAX_COMBINATIONS,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Plan:
     """One try: a memory of ``memory`` bytes, which grows as little as possible where no combination fits."""
-    chosen = look_ahead(order, _CoreMemory(memory, ()), _options, _after, context, width)
+    chosen = look_ahead(order, _CoreMemory(memory, ()), _options, _after, context, width, deadline)
     offsets = {request.number: place.offset for request, place in zip(order, chosen, strict=True)}
     return Plan({b.name: offsets.get(i, 0) for i, b in enumerate(problem.buffers)})
 

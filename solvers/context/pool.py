@@ -14,6 +14,7 @@ from typing import NamedTuple
 from chipmodel.model.plan import Plan, Problem
 from solvers.context.live_blocks import AllocationRequest, requests
 from solvers.context.look_ahead import WeighedPlace, look_ahead
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 LOOK_AHEAD = 4
@@ -24,19 +25,24 @@ MAX_PLACEMENTS = 80_000
 """Placements in all, one request in one combination each: large problems keep fewer combinations."""
 
 
-def context_pool(problem: Problem, context: int = LOOK_AHEAD) -> Plan:
+def context_pool(problem: Problem, context: int = LOOK_AHEAD, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Return the nodes of ``context_pool_nodes``, one after another. Guarantee: but for alignment the peak is
     the sum of the nodes' sizes, and so at most naive's."""
-    return nodes_in_a_row(problem, context_pool_nodes(problem, context))
+    return nodes_in_a_row(problem, context_pool_nodes(problem, context, deadline=deadline))
 
 
-def context_pool_nodes(problem: Problem, context: int = LOOK_AHEAD, width: int | None = None) -> PoolNodes:
+def context_pool_nodes(
+    problem: Problem,
+    context: int = LOOK_AHEAD,
+    width: int | None = None,
+    deadline: Deadline = NO_DEADLINE,
+) -> PoolNodes:
     """Buffers by start of lifetime, each in a free node, enlarged where it is too small, or in a new one: the
     choice that leads to the fewest bytes in all nodes once the next ``context`` buffers have theirs, then to
     the fewest unused bytes in nodes that are in use."""
     order = requests(problem)
     few = max(1, min(MAX_COMBINATIONS, MAX_PLACEMENTS // max(1, len(order)))) if width is None else width
-    chosen = look_ahead(order, _NodePool((), ()), _options, _after, context, few)
+    chosen = look_ahead(order, _NodePool((), ()), _options, _after, context, few, deadline)
     node_of: list[int | None] = [None] * len(problem.buffers)
     sizes: list[int] = []
     for request, node in zip(order, chosen, strict=True):

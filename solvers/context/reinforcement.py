@@ -11,13 +11,16 @@ Source: the many-core patent (CN, 2023), reinforcement learning (docs/references
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from chipmodel.errors import TimeIsOver
 from chipmodel.model.plan import Plan, Problem
 from solvers.context.environment import PackingEnvironment
 from solvers.core.anytime import Anytime
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits, Outcome, Report
 
 if TYPE_CHECKING:
@@ -50,14 +53,18 @@ def learn(problem: Problem, limits: Limits, report: Report | None = None) -> Out
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of the
     initial policy, whose episode is the first.
     """
+    until = limits.until(perf_counter())
     environment = PackingEnvironment(problem)
-    run = Anytime(problem, limits, report, play(environment, np.array(INITIAL_WEIGHTS)))
+    run = Anytime(problem, limits, report, play(environment, np.array(INITIAL_WEIGHTS), until))
     run.progress.stage("learning")
     policies = CrossEntropy(INITIAL_WEIGHTS, limits.seed)
     most = min(EPISODES, MAX_PLACEMENTS // max(1, len(environment.requests)))
     while not run.done(most):
         weights = policies.draw()
-        plan = play(environment, weights)
+        try:
+            plan = play(environment, weights, until)
+        except TimeIsOver:
+            break
         run.nodes += 1
         run.offer(plan)
         policies.learn(weights, plan.peak(problem))
@@ -87,10 +94,12 @@ class CrossEntropy:
             self._tried.clear()
 
 
-def play(environment: PackingEnvironment, weights: Weights) -> Plan:
-    """Return the plan of an episode in which the place with the highest score is always taken."""
+def play(environment: PackingEnvironment, weights: Weights, until: Deadline = NO_DEADLINE) -> Plan:
+    """Return the plan of an episode in which the place with the highest score is always taken. Raises
+    TimeIsOver."""
     observation, info = environment.reset()
     while info["plan"] is None:
+        until.require("every buffer had its place")
         scores = observation[: len(info["offsets"])] @ weights
         observation, _, _, _, info = environment.step(int(scores.argmax()))
     return info["plan"]

@@ -12,6 +12,7 @@ from chipmodel.geometry.interval import merged
 from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Reachable, Regions, Tallest
 from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 MAX_PINS = 1500
 """Pinned buffers, every pair of which is checked."""
@@ -25,21 +26,26 @@ MAX_ALIGNMENTS = 12
 """Alignments, the largest first, each of which gives a bound."""
 
 
-def best_bound(problem: Problem, upper: int | None = None) -> Certificate:
+def best_bound(problem: Problem, upper: int | None = None, deadline: Deadline = NO_DEADLINE) -> Certificate:
     """Return the certificate with the highest bound, or one that shows that there is no plan at all.
 
-    ``upper`` is the peak of a plan, or the capacity: sums of sizes are listed only up to that.
+    ``upper`` is the peak of a plan, or the capacity: sums of sizes are listed only up to that. From the
+    ``deadline`` on the largest live set is enough.
     """
     clash = contradiction(problem)
     if clash is not None:
         return clash
     alignments = sorted({b.alignment for b in problem.buffers} - {1}, reverse=True)
-    found: list[LiveSet | Tallest | Regions] = [
-        largest_live_set(problem, unit) for unit in [1, *alignments[:MAX_ALIGNMENTS]]
-    ]
-    found += [tallest(problem), *gap_bounds(problem)]
+    found: list[LiveSet | Tallest | Regions] = [largest_live_set(problem)]
+    for unit in alignments[:MAX_ALIGNMENTS]:
+        found += [] if deadline.over else [largest_live_set(problem, unit)]
+    found.append(tallest(problem))
+    for regions in () if deadline.over else gap_bounds(problem):
+        found.append(regions)
+        if deadline.over:
+            break
     best = max(found, key=_strength)
-    if best.bytes is None:
+    if best.bytes is None or deadline.over:
         return best
     return next_sum(problem, best, upper) or best
 

@@ -17,15 +17,13 @@ def conflict_counts(problem: Problem) -> list[int]:
     count = len(problem.buffers)
     if len(np.unique(owners)) == len(owners):
         return [int(n) for n in _of_single(starts, stops, owners, count)]
-    spans: dict[int, list[int]] = {}
-    for row, owner in enumerate(owners.tolist()):
-        spans.setdefault(owner, []).append(row)
     found = [0] * count
-    for owner, own in spans.items():
-        overlaps = np.zeros(count, dtype=bool)
-        for row in own:
-            overlaps[owners[(starts < stops[row]) & (stops > starts[row])]] = True
-        found[owner] = int(np.count_nonzero(overlaps)) - 1
+    by_owner = np.argsort(owners, kind="stable")
+    for own in np.split(by_owner, np.flatnonzero(np.diff(owners[by_owner])) + 1):
+        # The first of its intervals, which are sorted and apart, that ends after another's start.
+        next_own = own[np.minimum(np.searchsorted(stops[own], starts, side="right"), len(own) - 1)]
+        overlaps = (starts[next_own] < stops) & (stops[next_own] > starts)
+        found[owners[own[0]]] = len(np.unique(owners[overlaps])) - 1
     return found
 
 

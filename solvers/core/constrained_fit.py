@@ -14,6 +14,7 @@ from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.preprocess import highest_end, legal_offsets
 
 RESTARTS = 30
@@ -50,14 +51,15 @@ class _ConflictTable:
         self.ranges_of = [{b.name: _ranges(problem, b, limit) for b in group} for group in self.groups]
 
 
-def constrained_fit(problem: Problem) -> Plan | None:
-    """Return the best plan of several orders that satisfies every constraint, or None for none."""
+def constrained_fit(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan | None:
+    """Return the best plan of several orders that satisfies every constraint, or None for none until the
+    ``deadline``."""
     if len(problem.buffers) > MAX_BUFFERS or contradiction(problem) is not None:
         return None
     table = _ConflictTable(problem)
     best: Plan | None = None
     for key in GROUP_ORDERS:
-        plan = _with_restarts(table, key)
+        plan = _with_restarts(table, key, deadline)
         if plan is None or check_fast(problem, plan):
             continue
         if best is None or plan.peak(problem) < best.peak(problem):
@@ -65,7 +67,7 @@ def constrained_fit(problem: Problem) -> Plan | None:
     return best
 
 
-def in_order(problem: Problem, key: Callable[[Buffer], int]) -> Plan | None:
+def in_order(problem: Problem, key: Callable[[Buffer], int], deadline: Deadline = NO_DEADLINE) -> Plan | None:
     """Return a plan that satisfies every constraint, groups placed by their first member's ``key``; or None.
 
     Where none is within the capacity, one without regard to it.
@@ -73,29 +75,34 @@ def in_order(problem: Problem, key: Callable[[Buffer], int]) -> Plan | None:
     if contradiction(problem) is not None:
         return None
     for each in (problem, replace(problem, capacity=None))[: 1 if problem.capacity is None else 2]:
-        plan = _with_restarts(_ConflictTable(each), lambda group: (key(group[0]),))
+        plan = _with_restarts(_ConflictTable(each), lambda group: (key(group[0]),), deadline)
         if plan is not None and not check_fast(each, plan):
             return plan
     return None
 
 
-def _with_restarts(table: _ConflictTable, key: Key) -> Plan | None:
+def _with_restarts(table: _ConflictTable, key: Key, deadline: Deadline) -> Plan | None:
     order = sorted(
         range(len(table.groups)), key=lambda g: (not _pinned(table.groups[g]), *key(table.groups[g]))
     )
     for _ in range(RESTARTS):
-        placed, stuck = _place(table, order)
+        placed, stuck = _place(table, order, deadline)
         if stuck is None:
             return Plan({b.name: placed[g] for g, group in enumerate(table.groups) for b in group})
+        if deadline.over:
+            return None
         order.remove(stuck)
         order.insert(0, stuck)
     return None
 
 
-def _place(table: _ConflictTable, order: Iterable[int]) -> tuple[dict[int, int], int | None]:
+def _place(
+    table: _ConflictTable, order: Iterable[int], deadline: Deadline
+) -> tuple[dict[int, int], int | None]:
+    """Offsets by group, and the first group without one, if any, or that whose turn the deadline came in."""
     placed: dict[int, int] = {}
     for group in order:
-        offset = _lowest(table, group, placed)
+        offset = None if deadline.over else _lowest(table, group, placed)
         if offset is None:
             return placed, group
         placed[group] = offset

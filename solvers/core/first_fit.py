@@ -6,7 +6,7 @@ Source: Wang et al. 2025, Algorithm 1 (docs/references.md).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import lcm
 
@@ -26,8 +26,6 @@ ORDERS: dict[str, Order] = {
     "large-first": lambda buffer: -buffer.bytes,
     "short-first": lambda buffer: sum(map(len, buffer.live)),
 }
-LOOK_EVERY = 256
-"""Buffers placed between two looks at the clock: milliseconds, or a quarter of a second for 200,000 alive."""
 SEGMENT_STARTS = 128
 """Fewest lifetimes that begin in one segment of time."""
 MAX_SEGMENTS = 4
@@ -43,14 +41,16 @@ def first_fit(problem: Problem, key: Order, deadline: Deadline = NO_DEADLINE) ->
     """
     buffers = problem.buffers
     order = sorted(rigid(problem), key=lambda group: min(key(buffers[i]) for i in group))
+    if deadline.over:
+        return stacked(problem, {}, order)
     few = small_decoder(problem)
     if few and key in few.plans:
         return few.plans[key]
     placed = _Few(few) if few else PlacedByTime(problem)
     offsets: dict[str, int] = {}
     for number, group in enumerate(order):
-        if number % LOOK_EVERY == LOOK_EVERY - 1 and deadline.over:
-            return _stacked(problem, offsets, order[number:])
+        if deadline.over:
+            return stacked(problem, offsets, order[number:])
         box = _box([buffers[i] for i in group])
         offset = placed.lowest(group, box)
         for index in group:
@@ -69,8 +69,8 @@ def _box(members: Sequence[Buffer]) -> Buffer:
     return replace(max(members, key=lambda b: b.bytes), alignment=lcm(*(b.alignment for b in members)))
 
 
-def _stacked(problem: Problem, offsets: dict[str, int], rest: list[tuple[int, ...]]) -> Plan:
-    """The plan with all groups of ``rest`` above those with offsets, and above one another."""
+def stacked(problem: Problem, offsets: dict[str, int], rest: Iterable[Sequence[int]]) -> Plan:
+    """Return the plan with all groups of ``rest`` above the ``offsets``, and above one another."""
     top = Plan(offsets).peak(Problem(tuple(b for b in problem.buffers if b.name in offsets)))
     for group in rest:
         box = _box([problem.buffers[i] for i in group])

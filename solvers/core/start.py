@@ -24,9 +24,9 @@ def start_plans(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Iterator[
     """Plans that satisfy every constraint except perhaps the capacity, the cheapest to compute first; maybe
     none. At the ``deadline`` a plan of a plain problem is finished without reuse, and is the last."""
     if not problem.nested:
-        plan = constrained_fit(problem)
+        plan = constrained_fit(problem, deadline)
         if plan is None and problem.capacity is not None:
-            plan = constrained_fit(replace(problem, capacity=None))
+            plan = constrained_fit(replace(problem, capacity=None), deadline)
         if plan is not None:
             yield plan
         return

@@ -16,6 +16,7 @@ from chipmodel.model.certificate import rests_on
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import status_of
 from solvers.core.bounds_certified import quick_bound
+from solvers.core.deadline import Deadline
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
@@ -40,7 +41,8 @@ def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outc
     bound = certificate.bytes or 0
     progress.raise_bound(bound)
     best: Outcome | None = None
-    for name, plan in _quick_plans(problem):
+    deadline = limits.until(progress.began)
+    for name, plan in _quick_plans(problem, deadline):
         peak = plan.peak(problem)
         progress.found(peak)
         if best is None or best.plan is None or peak < best.plan.peak(problem):
@@ -49,6 +51,8 @@ def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outc
             best = Outcome(status, plan, bound, 0, proof, (), certificate, (), name)
         if peak <= max(bound, problem.capacity or 0):
             return replace(best, trajectory=tuple(progress.points))
+    if best is not None and deadline.over:
+        return replace(best, trajectory=tuple(progress.points))
     known = None if best is None or best.plan is None else best.plan.peak(problem)
     wish = progress.part_report(known, (), problem.capacity is not None)
     searched = exact(problem, limits, wish)
@@ -65,14 +69,15 @@ def _better(problem: Problem, best: Outcome | None, searched: Outcome) -> Outcom
     return searched
 
 
-def _quick_plans(problem: Problem) -> Iterator[tuple[str, Plan]]:
+def _quick_plans(problem: Problem, deadline: Deadline) -> Iterator[tuple[str, Plan]]:
     if not problem.nested:
-        yield from ((CONSTRAINED, plan) for plan in start_plans(problem))
+        yield from ((CONSTRAINED, plan) for plan in start_plans(problem, deadline))
         return
-    yield "large-first", first_fit(problem, ORDERS["large-first"])
+    yield "large-first", first_fit(problem, ORDERS["large-first"], deadline)
     if len(problem.buffers) > MAX_BUFFERS_ALL_ORDERS:
         return
-    if problem.plain:
-        yield "greedy-best-fit", greedy_best_fit(problem)
+    if problem.plain and not deadline.over:
+        yield "greedy-best-fit", greedy_best_fit(problem, deadline)
     for name in ("short-first", "sequential"):
-        yield name, first_fit(problem, ORDERS[name])
+        if not deadline.over:
+            yield name, first_fit(problem, ORDERS[name], deadline)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from chipmodel.model.certificate import Searched
 from chipmodel.model.plan import Plan, Problem
+from solvers.core.deadline import Deadline
 from solvers.core.outcome import MOST_SECONDS, Limits, Outcome, Report
 from solvers.core.start import start_plans
 from solvers.exact import cp_sat
@@ -79,11 +80,12 @@ def solve_component(
     if has_trial(part.problem, limits, goal):
         trial = solver.search(_briefly(limits, TRIAL_SEARCH_NODES), None)
         if trial.proof.startswith("not searched"):
-            return solver.then_cp_sat(_rest(limits, began, trial), solver.with_further_plans(trial))
+            further = solver.with_further_plans(trial, limits.until(began))
+            return solver.then_cp_sat(_rest(limits, began, trial), further)
         trial = solver.then_cp_sat(_briefly(_rest(limits, began, trial), TRIAL_CP_SAT_NODES), trial)
         if _done(trial, goal):
             return trial
-        trial, limits = solver.with_further_plans(trial), _rest(limits, began, trial)
+        trial, limits = solver.with_further_plans(trial, limits.until(began)), _rest(limits, began, trial)
         if 0 in (limits.seconds, limits.nodes):
             return trial
     if limits.nodes is not None or limits.threads < 2:
@@ -132,12 +134,12 @@ class _ComponentSolver:
         outcome = complete.minimise(problem, limits, self.report, start, self.lower)
         return _certified(outcome, problem, "the search")
 
-    def with_further_plans(self, trial: Outcome) -> Outcome:
+    def with_further_plans(self, trial: Outcome, until: Deadline) -> Outcome:
         """``trial``; where it found nothing lower than the first start plan, with the lowest of them all."""
         first, problem = self.part.peak, self.part.problem
         if trial.plan is not None and (first is None or trial.plan.peak(problem) < first):
             return trial
-        for plan in islice(start_plans(problem), 1, None):
+        for plan in islice(start_plans(problem, until), 1, None):
             self.part.offer(plan)
         return replace(trial, plan=self.part.plan)
 

@@ -30,6 +30,8 @@ from solvers.search.model import MAX_BUFFERS as MAX_BUFFERS_IN_SEARCH
 Goal = Literal["fit", "minimise"]
 HEURISTICS_SHARE = 0.6
 """Share of the time that is left that the first plans may take; the rest is for searching and checking."""
+FREE_LIST_SECONDS = 0.5
+"""How late a free list may be, whose plan is far better than none: 62,185 buffers take as long."""
 MAX_SEARCHED_BUFFERS = 20_000
 """Buffers of a component with more constraints than lifetimes beyond which it is not searched."""
 
@@ -60,7 +62,7 @@ class _Portfolio:
         self.proof = ""
 
     def run(self) -> Outcome:
-        self.certificate = best_bound(self.problem, self.problem.capacity)
+        self.certificate = best_bound(self.problem, self.problem.capacity, self._until)
         self._bound(self.certificate)
         if excludes(self.certificate, self.problem.capacity):
             return self._infeasible(self.problem)
@@ -94,11 +96,12 @@ class _Portfolio:
         count = len(self.problem.buffers)
         until = self._until.share(HEURISTICS_SHARE)
         if self.problem.plain and count > MAX_BUFFERS_IN_SEARCH:
-            yield Plan(free_list(self.problem).offsets)  # Of a start only these matter, not its arena.
+            start = free_list(self.problem, self._until.before(-FREE_LIST_SECONDS))
+            yield Plan(start.offsets)  # Of a start only these matter, not its arena.
             return
         yield from start_plans(self.problem, until)
         if self.problem.plain and not self._until.over:
-            yield greedy_best_fit(self.problem)
+            yield greedy_best_fit(self.problem, self._until)
 
     def _offer(self, plan: Plan) -> None:
         for part in self.components:
@@ -110,7 +113,7 @@ class _Portfolio:
         peak = self._peak()
         small = len(self.problem.buffers) <= MAX_BUFFERS
         if self.goal == "minimise" and small and peak is not None and peak > self.progress.bound:
-            better = best_bound(self.problem, peak)
+            better = best_bound(self.problem, peak, self._until)
             if (better.bytes or 0) > self._proven:
                 self._bound(better)
 
@@ -160,7 +163,9 @@ class _Portfolio:
             target = self.problem.capacity if self.goal == "fit" else None
             return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
         whole = part.problem is self.problem
-        own = self._proven if whole else best_bound(part.problem, part.problem.capacity).bytes or 0
+        own = (
+            self._proven if whole else best_bound(part.problem, part.problem.capacity, self._until).bytes or 0
+        )
         unit = offset_unit(part.problem)
         lower = own if self.goal == "fit" else max(own, overall // unit * unit)
         return solve_component(part, limits, self.goal, lower, report)

@@ -15,31 +15,37 @@ import numpy as np
 from chipmodel.geometry.interval import hull, merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.conflicts import Ints
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.first_fit import PlacedByTime
 from solvers.heuristics.pool import PoolNodes, nodes_in_a_row
 
 
-def buckets(problem: Problem) -> Plan:
+def buckets(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Return the buckets of the best of three orders, one after another. Guarantee: but for alignment the
-    peak is the smallest of the three sums, and so at most naive's."""
-    orders = (by_size(problem), by_breadth(problem), by_order(problem))
-    shared = [share(problem, order) for order in orders]
+    peak is the smallest of the three sums, and so at most naive's. From the ``deadline`` on buckets are new.
+    """
+    shared: list[PoolNodes] = []
+    for order in (by_size, by_breadth, by_order):
+        if not (shared and deadline.over):
+            shared.append(share(problem, order(problem), deadline))
     return nodes_in_a_row(problem, min(shared, key=lambda nodes: sum(nodes.sizes)))
 
 
-def share(problem: Problem, order: Iterable[int]) -> PoolNodes:
+def share(problem: Problem, order: Iterable[int], deadline: Deadline = NO_DEADLINE) -> PoolNodes:
     """Put each buffer (by index) in the smallest bucket that is large enough and holds no buffer alive
     together with it, or else in a new one of its own size."""
     placed, sizes = PlacedByTime(problem), list[int]()
     node_of: list[int | None] = [None] * len(problem.buffers)
     for index in order:
-        size, taken = problem.buffers[index].bytes, set(placed.rivals(index)[0].tolist())
-        large = ((each, node) for node, each in enumerate(sizes) if each >= size and node not in taken)
-        _, node = min(large, default=(size, len(sizes)))
+        size, node = problem.buffers[index].bytes, len(sizes)
+        if not deadline.over:
+            taken = set(placed.rivals(index)[0].tolist())
+            large = ((each, at) for at, each in enumerate(sizes) if each >= size and at not in taken)
+            _, node = min(large, default=(size, node))
+            placed.add(index, node)
         if node == len(sizes):
             sizes.append(size)
         node_of[index] = node
-        placed.add(index, node)
     return PoolNodes(tuple(sizes), tuple(node_of))
 
 

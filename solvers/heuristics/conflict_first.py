@@ -8,19 +8,24 @@ from __future__ import annotations
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.conflicts import conflict_counts
-from solvers.core.first_fit import PlacedByTime
+from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.first_fit import PlacedByTime, stacked
 
 
-def conflict_first(problem: Problem) -> Plan:
+def conflict_first(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Buffers by falling number of conflicts, then of bytes, each above every placed one that it conflicts
-    with; gaps are not used. Guarantee: but for alignment the peak is at most naive's."""
+    with, from the ``deadline`` on above all; gaps are not used. Guarantee: but for alignment the peak is at
+    most naive's."""
     conflicts = conflict_counts(problem)
     order = sorted(range(len(conflicts)), key=lambda i: (-conflicts[i], -problem.buffers[i].bytes))
     placed = PlacedByTime(problem)
-    offsets = [0] * len(order)
-    for index in order:
+    offsets: dict[str, int] = {}
+    for turn, index in enumerate(order):
+        if deadline.over:
+            return stacked(problem, offsets, ((each,) for each in order[turn:]))
+        buffer = problem.buffers[index]
         _, highs = placed.rivals(index)
         top = int(highs.max()) if len(highs) else 0
-        offsets[index] = round_up(top, problem.buffers[index].alignment)
-        placed.add(index, offsets[index])
-    return Plan({b.name: offsets[i] for i, b in enumerate(problem.buffers)})
+        offsets[buffer.name] = round_up(top, buffer.alignment)
+        placed.add(index, offsets[buffer.name])
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})

@@ -11,6 +11,7 @@ Source: Apache TVM USMP, src/tir/usmp/algo/hill_climb.cc; Arm Vela, ethosu.vela,
 from __future__ import annotations
 
 from random import Random
+from time import perf_counter
 
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import Anytime
@@ -37,8 +38,9 @@ def hill_climb(problem: Problem, limits: Limits, report: Report | None = None) -
     Stops at the proven bound, or within the problem's capacity. Guarantee: the peak is at most that of
     ``large-first``, with which it begins, and no higher for more iterations.
     """
-    run = Anytime(problem, limits, report, first_fit(problem, ORDERS["large-first"]))
-    if run.good_enough:
+    until = limits.until(perf_counter())
+    run = Anytime(problem, limits, report, first_fit(problem, ORDERS["large-first"], until))
+    if run.good_enough or run.out_of_time:
         return run.outcome()
     run.progress.stage("climbing")
     max_pairs = MAX_PAIRS if run.limited else MAX_PAIR_CHECKS // (2 * MIN_ITERATIONS)

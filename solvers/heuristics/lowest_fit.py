@@ -11,6 +11,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.constrained_fit import in_order
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.dispatch import pack_plain
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import MemoryOverflow
@@ -27,13 +28,13 @@ def naive(problem: Problem) -> Plan:
     return Plan(offsets)
 
 
-def lowest_fit(problem: Problem, name: str) -> Plan:
+def lowest_fit(problem: Problem, name: str, deadline: Deadline = NO_DEADLINE) -> Plan:
     """Place buffers in the order of that name. Raises BadInput or MemoryOverflow where no plan was found."""
     if problem.nested:
-        return first_fit(problem, ORDERS[name])
+        return first_fit(problem, ORDERS[name], deadline)
     refused: BadInput | MemoryOverflow
     try:
-        return pack_plain(problem, name, lambda part: first_fit(part, ORDERS[name]))
+        return pack_plain(problem, name, lambda part: first_fit(part, ORDERS[name], deadline))
     except MemoryOverflow as overflow:
         refused = overflow
     except BadInput:
@@ -41,7 +42,7 @@ def lowest_fit(problem: Problem, name: str) -> Plan:
             f"packer {name!r} finds no plan that keeps all constraints",
             hint="use --packer exact, which finds one if there is one",
         )
-    plan = in_order(problem, ORDERS[name])
+    plan = in_order(problem, ORDERS[name], deadline)
     if plan is None:
         raise refused
     return plan

@@ -16,6 +16,7 @@ from math import lcm
 from chipmodel.geometry.interval import hull
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
 REUSE_THRESHOLD = 0.75
 """Tencent/ncnn, src/allocator.cpp: ``size_compare_ratio`` starts as 192 of 256."""
@@ -29,16 +30,20 @@ class PoolNodes:
     node_of: tuple[int | None, ...]
 
 
-def pool(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Plan:
+def pool(
+    problem: Problem, reuse_threshold: float = REUSE_THRESHOLD, deadline: Deadline = NO_DEADLINE
+) -> Plan:
     """Return the nodes of ``pool_nodes``, one after another. Guarantee: but for alignment the peak is the sum
     of the nodes' sizes, and so at most naive's."""
-    return nodes_in_a_row(problem, pool_nodes(problem, reuse_threshold))
+    return nodes_in_a_row(problem, pool_nodes(problem, reuse_threshold, deadline))
 
 
-def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> PoolNodes:
+def pool_nodes(
+    problem: Problem, reuse_threshold: float = REUSE_THRESHOLD, deadline: Deadline = NO_DEADLINE
+) -> PoolNodes:
     """Buffers by start of lifetime, each in the node that has been free for longest of those that are large
     enough and of which it fills more than the share ``reuse_threshold`` (0 to below 1), or else in a new one
-    of its own size. In the holes of a lifetime the node stays taken.
+    of its own size. In the holes of a lifetime the node stays taken. From the ``deadline`` on nodes are new.
     """
     lives = [hull(b.live) for b in problem.buffers]
     solid = [i for i, b in enumerate(problem.buffers) if b.bytes and len(lives[i])]
@@ -51,7 +56,7 @@ def pool_nodes(problem: Problem, reuse_threshold: float = REUSE_THRESHOLD) -> Po
             free_nodes.append(heappop(releases)[2])
         size = problem.buffers[index].bytes
         fitting = (n for n in free_nodes if size <= sizes[n] and size > reuse_threshold * sizes[n])
-        node = next(fitting, None)
+        node = None if deadline.over else next(fitting, None)
         if node is None:
             node = len(sizes)
             sizes.append(size)

@@ -12,6 +12,8 @@ from solvers.search import columns as col
 from solvers.search.model import SearchItem, SearchModel
 from solvers.search.state import Ints, SearchState, Words
 
+WORDS_AT_ONCE = 1 << 20
+"""Words of sets of sections that are compared in one go, so that memory stays small."""
 MAX_ROWS = 3_000_000
 """Rows of the log, and of the choices, beyond which a search is restarted instead: 120 MB and 72 MB."""
 
@@ -112,17 +114,20 @@ def _set_range(table: Ints, column: int, ends: Ints) -> None:
 
 def _conflicts(heights: Ints, alive: npt.NDArray[np.bool_], sets: Words, size: Ints) -> tuple[Ints, Ints]:
     """Pairs of items that share a section: both, the first one's greatest height in one, and that one."""
-    table = np.zeros((len(size), len(size)), dtype=bool)
-    for i, own in enumerate(sets):
-        table[i] = (sets & own).any(axis=1)
-    np.fill_diagonal(table, False)
-    one, other = np.nonzero(table)
+    pairs: list[Ints] = []
+    step = max(1, WORDS_AT_ONCE // max(1, sets.size))
+    for begin in range(0, len(sets), step):
+        shared = sets[begin : begin + step, None] & sets
+        one, other = np.nonzero(shared.any(axis=2))
+        pairs.append(np.stack((one + begin, other, _first_bit(shared[one, other]))))
+    one, other, where = np.concatenate(pairs, axis=1) if pairs else np.zeros((3, 0), np.int64)
+    one, other, where = (each[one != other] for each in (one, other, where))
     tops = size[one]
-    where = _first_bit(sets[one] & sets[other])
-    uneven = ((heights != size[:, None]) & alive).any(axis=1)
-    for at in np.flatnonzero(uneven[one]):
-        shared = np.where(alive[other[at]], heights[one[at]], -1)
-        tops[at], where[at] = shared.max(), shared.argmax()
+    for uneven in np.flatnonzero(((heights != size[:, None]) & alive).any(axis=1)):
+        own = slice(*np.searchsorted(one, (uneven, uneven + 1)))
+        shared_heights = np.where(alive[other[own]], heights[uneven], -1)
+        if shared_heights.size:
+            tops[own], where[own] = shared_heights.max(axis=1), shared_heights.argmax(axis=1)
     return one, np.stack((other, tops, where), axis=1)
 
 

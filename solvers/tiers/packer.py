@@ -11,8 +11,9 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from bisect import bisect_left
+from time import perf_counter
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.anytime import Anytime
@@ -59,9 +60,11 @@ class _TierPacking:
     ) -> None:
         self.problem, self.limits, self.segment = problem, limits, settings.segment or 1
         self.rule = ActionRule(1, settings.actions, skips=False)
+        self.until = limits.until(perf_counter())
         self.blocks, self.steps, self.names = _blocks(problem)
+        self.until.require("every block had its place")
         tables = self.tables(None)
-        first = self.plan(last_tier(tables, by_rule(tables).events))
+        first = self.plan(last_tier(tables, by_rule(tables, self.until).events))
         self.best = Anytime(problem, limits, report, first)
         self.target = max(self.best.bound, problem.capacity or 0)
         self.failed = -1
@@ -75,7 +78,10 @@ class _TierPacking:
 
     def try_rule(self, capacity: int) -> None:
         """Apply the initial rule."""
-        run = by_rule(self.tables(capacity))
+        try:
+            run = by_rule(self.tables(capacity), self.until)
+        except TimeIsOver:
+            return
         if run.cost:
             self.failed = max(self.failed, capacity)
         else:
@@ -93,7 +99,7 @@ class _TierPacking:
             self.try_rule(self.target)
         for _ in range(RULE_TRIES):
             middle = (max(self.failed, self.target) + self.best.peak) // 2
-            if self.best.peak <= self.target or middle <= self.failed:
+            if self.best.peak <= self.target or middle <= self.failed or self.until.over:
                 return
             self.try_rule(middle)
 
@@ -107,7 +113,7 @@ class _TierPacking:
             most = work // max(1, len(self.steps))
             most = most if most > MIN_NODES else 0
         low = self.target
-        while best.peak > low and (most is None or best.nodes < most):
+        while best.peak > low and (most is None or best.nodes < most) and not best.out_of_time:
             capacity = (low + best.peak) // 2 if best.nodes else self.target
             left = Limits(best.progress.left(limits), None if most is None else -(-(most - best.nodes) // 2))
             walk = TierWalk(self.tables(capacity), left, self.segment, self.rule)
@@ -118,8 +124,6 @@ class _TierPacking:
                 best.offer(self.plan({block: offset for _, block, _, offset, _ in placed}))
             else:
                 low = capacity + 1
-            if best.out_of_time:
-                break
 
 
 def _nothing(_: int) -> int:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from chipmodel.errors import DoesNotFit
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.tables import TierTables
 
 Span = tuple[int, int, int]
@@ -220,10 +221,12 @@ class TierRun:
         return all(not self.where[block] for block, _, _ in self.tables.tasks[step])
 
 
-def by_rule(tables: TierTables) -> TierRun:
-    """Return the state after the last step by the initial rule alone, with all of its events."""
+def by_rule(tables: TierTables, until: Deadline = NO_DEADLINE) -> TierRun:
+    """Return the state after the last step by the initial rule alone, with all of its events. Raises
+    TimeIsOver."""
     run = TierRun(tables)
     for step in range(len(tables.births)):
+        until.require("every block had its place")
         run.advance(step)
     return run
 

@@ -111,7 +111,7 @@ def test_a_setting_follows_the_name_where_a_packer_has_one() -> None:
 
 
 def test_the_peak_is_measured_not_taken_from_the_packer(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Planner("fake", "heuristic", "solvers.heuristics.lowest_fit:naive", "", "")
+    fake = Planner("fake", "heuristic", "solvers.heuristics.lowest_fit:naive", "", "", instant=True)
     monkeypatch.setattr(registry, "PACKERS", (fake,))
     solved = solve(Problem(CHAIN), "fake")
     assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))

@@ -34,6 +34,14 @@ def test_an_arena_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]
     assert sum(row["tensor"] is not None for row in found.rows()) > 1
 
 
+@pytest.mark.parametrize("seconds", [0, 1e-6, None])
+def test_an_arena_is_planned_whenever_the_time_ends(seconds: float | None) -> None:
+    limit = cm.TimeLimit(seconds)
+    found = cm.arena(MODEL, packer="exact", time_limit=limit, node_limit=1000)
+    assert found.bound <= found.head_bytes <= found.runtime_bytes
+    assert bool(limit.cut_short) == (seconds is not None)
+
+
 def test_lists_name_what_the_other_functions_take() -> None:
     kinds = {each["kind"] for each in cm.planners()}
     assert kinds == {"packer", "merge", "streamer", "npu_model", "importer"}

@@ -94,3 +94,21 @@ def test_two_memories_need_both_sizes(
 ) -> None:
     found, _, err = call(capsys, "arena", str(model), *options)
     assert (found, message in " ".join(err.split())) == (code, True)
+
+
+@pytest.mark.parametrize("more", [(), ("--sram", "1KiB", "--psram", "1MiB")])
+def test_a_time_limit_holds_for_the_whole_command(
+    more: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = residual().write(tmp_path / "net.tflite")
+    asked: list[float] = []
+
+    def end_after(seconds: float, *_: object) -> None:
+        asked.append(seconds)
+
+    monkeypatch.setattr("chipmodel.cli.options.end_after", end_after)
+    call(capsys, "arena", str(model), "--time-limit", "7", *more)
+    assert asked == [7.0]

@@ -5,28 +5,13 @@ from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.fast_offsets import check_by_numpy
 from solvers.core.bounds import contention
 from solvers.core.deadline import Deadline
-from solvers.core.first_fit import LOOK_EVERY, ORDERS, PlacedByTime, first_fit
+from solvers.core.first_fit import ORDERS, PlacedByTime, first_fit
 from solvers.core.start import start_plans
 from tests.support.buffers import buffer
 
 CHAIN = Problem((buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5), buffer("d", 40, 4, 6)))
-
-
-def test_from_the_deadline_on_buffers_are_stacked() -> None:
-    """The clock is looked at before every 256th buffer; it goes on at each look."""
-    count = 3 * LOOK_EVERY
-    problem = Problem(tuple(buffer(f"b{i}", 8, 2 * i, 2 * i + 1, 8) for i in range(count)))
-    looks = iter(range(10))
-    plan = first_fit(problem, ORDERS["sequential"], Deadline(1, lambda: next(looks)))
-    placed = 2 * LOOK_EVERY - 1
-    assert [plan.offsets[f"b{i}"] for i in range(placed)] == [0] * placed
-    assert plan.offsets[f"b{placed}"] == 8
-    assert plan.peak(problem) == 8 * (count - placed + 1)
-    assert not check_by_numpy(problem, plan)
-    assert next(looks) == 2, "nobody looks at a clock that said it is over"
 
 
 def test_no_further_order_is_tried_after_the_deadline() -> None:

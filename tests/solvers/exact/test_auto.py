@@ -97,7 +97,7 @@ def test_the_lower_of_two_plans_is_kept_be_it_by_a_byte(
     def plan(peak: int) -> Plan:
         return Plan({"0": 30, "1": 0, "2": peak - 20})
 
-    def quick(_: Problem) -> list[tuple[str, Plan]]:
+    def quick(*_: object) -> list[tuple[str, Plan]]:
         return [("quick", plan(51))]
 
     def exact(*_: object, **__: object) -> Outcome:

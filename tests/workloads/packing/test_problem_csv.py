@@ -306,6 +306,17 @@ def test_more_rows_than_can_be_packed_are_refused_at_the_first_of_them(
     assert str(refused.value.where) == "p.csv:6:1"
 
 
+def test_more_gaps_than_can_be_packed_are_refused_at_the_buffer_that_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(problem_csv, "MAX_ROWS", 4)
+    head, row = HEAD.strip() + ",gaps\n", "{},0,9,1,1-2 4-5\n"
+    assert len(read(head + row.format("a")).problem.buffers[0].live) == 3
+    with pytest.raises(BadInput, match="gaps of buffer 'b' lifetimes have more than 4 parts") as refused:
+        read(head + row.format("a") + row.format("b"))
+    assert str(refused.value.where) == "p.csv:3:9"
+
+
 def test_many_gaps_are_taken_out_in_one_sweep() -> None:
     gaps = " ".join(f"{3 * at + 1}-{3 * at + 2}" for at in reversed(range(20_000)))
     tables: list[PackingTable] = []

@@ -104,7 +104,7 @@ def row(network: str, name: str, part: int, program: Program, chip: Chip, args: 
     return GapRow(network, name, part, size, cycles, bound, (planned, bounded), proven)
 
 
-def _with_room_for_weights(program: Program, chip: Chip) -> Chip:
+def roomy(program: Program, chip: Chip) -> Chip:
     """The chip with twice the Psram that the weights take where they do not fit: no plan is sought then."""
     if not too_many_weights(program, chip):
         return chip
@@ -133,9 +133,9 @@ def cases(args: argparse.Namespace) -> Iterator[tuple[str, str, int, Program, Ch
     for network in args.networks.split(","):
         program = reuse(load(f"zoo:{network}"), "all")
         for name in args.chips.split(","):
-            roomy = _with_room_for_weights(program, load_chip(name))
-            for part, chip in sizes(program, roomy, [int(each) for each in args.parts.split(",")]):
-                yield network, name, part, program, chip
+            chip = roomy(program, load_chip(name))
+            for part, sized in sizes(program, chip, [int(each) for each in args.parts.split(",")]):
+                yield network, name, part, program, sized
 
 
 def parser_of(description: str | None) -> argparse.ArgumentParser:

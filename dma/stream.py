@@ -38,7 +38,7 @@ _ENTRIES = (
     StreamerEntry(
         "auto",
         "dma.streamers.auto:PORTFOLIO",
-        "the fastest of the quick streamers, by simulation",
+        "the fastest of several quick plans, by simulation",
         "chipmodel",
     ),
     StreamerEntry(

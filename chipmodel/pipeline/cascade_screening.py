@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from math import inf
 
 from chipmodel.cascades.recomputed import computed
@@ -30,8 +29,6 @@ FORECAST_AHEAD = 2
 AHEAD_GAIN = 0.995
 """Share of another set's forecast that such a set has to be below to be planned first: of nearer
 forecasts the plans are not always in the same order (measured)."""
-LEANER = 0.6
-"""Share of SharedMemory for which sets of that kind are proposed if weights still come late."""
 FORECAST_BANDED = 2
 """The same for sets in bands of columns, whose schedules have many steps."""
 SEARCHED_STEPS = 40_000
@@ -152,16 +149,6 @@ class CascadeScreening:
             others = (each for each in found if each.cascades not in proposed.passing)
             return [replace(found[0], passes=True), *others]
         return found
-
-    def leaner(self) -> list[ScreenedSet]:
-        """The sets that are proposed for less memory, the fastest forecast first."""
-        from dma.cascade_choice.choose import cascades_ahead
-
-        program, chip = self.request.program, self.request.chip
-        capacity = int(chip.shared_memory.bytes * LEANER)
-        sets = cascades_ahead(program, chip, capacity, chained(self.request))
-        found = (self.screened(each, self._quick()) for each in islice(sets, FORECAST_AHEAD))
-        return sorted(filter(None, found), key=lambda each: each.cycles)
 
     def _quick(self) -> tuple[Streamer, ...]:
         return screening_streamers(self.portfolio)

@@ -59,8 +59,6 @@ FULL, BUSY, LOADING = 0.9, 0.97, 0.92
 """The share of SharedMemory from which a plan in which everything stays is nearly full, and the shares of its
 time from which the NPU hardly waits, and the DMA engine if it loads weights whole, as cascades load fewer
 slices (docs/decisions/0136)."""
-BUSY_IN_CASCADES = 0.9
-"""Both shares of time for a plan with cascades: from there on none of less memory were faster (measured)."""
 FULL_PLANS = 3
 """Sets of cascades planned in full at most, which bounds the time; the first that fits is the last."""
 SEARCHED_PLANS = 12
@@ -177,20 +175,9 @@ class CascadeSearch:
         found = [each for each in (plain, cascaded) if each is not None]
         if not found:
             return self.plan(self.request.program)
-        return self.with_leaner_sets(min(found, key=self.rank), screening)
+        return min(found, key=self.rank)
 
-    def with_leaner_sets(self, found: Planned, screening: CascadeScreening) -> Planned:
-        """The faster of ``found`` and plans with sets that are proposed for less memory, if cascades keep
-        everything in SharedMemory and weights still come late. A streamer that searches has more sets."""
-        stays = found.schedule.cascades and not found.schedule.moves_tensors
-        late = stays and self.lacks_room(found, BUSY_IN_CASCADES, BUSY_IN_CASCADES)
-        if not late or self.searches or self.request.deadline.ends(FURTHER_SETS):
-            return found
-        faster = (each for each in screening.leaner() if each.cycles < self.cycles(found))
-        tried = (self.planned(each.program, each.cache, self.few_streamers(found)) for each in faster)
-        return min((found, *filter(None, tried)), key=self.rank)
-
-    def lacks_room(self, planned: Planned, busy: float = BUSY, loading: float = LOADING) -> bool:
+    def lacks_room(self, planned: Planned) -> bool:
         """Whether a plan in which everything stays is slow for want of memory: that is nearly full, and both
         NPU and DMA engine wait for a good while."""
         size = self.request.chip.shared_memory.bytes
@@ -198,7 +185,7 @@ class CascadeSearch:
             return False
         loads = min(planned.trace.busy("dma"), whole_loads(planned.schedule, self.request.chip))
         cycles = planned.trace.cycles
-        return planned.trace.busy("npu") < busy * cycles and loads < loading * cycles
+        return planned.trace.busy("npu") < BUSY * cycles and loads < LOADING * cycles
 
     def without(self, screened: ScreenedSet | None) -> Planned | None:
         """The best plan without cascades; None for none."""

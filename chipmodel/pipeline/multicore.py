@@ -31,7 +31,7 @@ from chipmodel.pipeline.plan import plan_as_cut, plan_once_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rival_streamers import begun_with_default, made_by_all
+from chipmodel.pipeline.searched import begun_with_default
 from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
 from dma.stream import streamer_named
@@ -263,16 +263,10 @@ def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:
 
 
 def _try(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
-    """The best plans of all cores; a streamer that searches is compared with all quick ones. Plans for one
-    core alone are simulated already where they are compared."""
+    """The best plans of all cores. Plans for one core alone are simulated already where they are compared."""
     if not any(partition.core_of.values()):
         return _alone(request, choices, partition)
-    tried = made_by_all(
-        request,
-        lambda asked: _try_streamer(asked, choices, partition),
-        lambda tried: not _rank(request, tried)[0],
-    )
-    return min(reversed(tried), key=lambda tried: _rank(request, tried))
+    return _try_streamer(request, choices, partition)
 
 
 def _alone(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:

@@ -25,8 +25,8 @@ from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.in_place_choice import plan_with_chosen_places, with_marks_of
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rival_streamers import begun_with_default, plan_beside_rivals
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
+from chipmodel.pipeline.searched import begun_with_default, plan_or_estimate
 from chipmodel.pipeline.twice_choice import plan_once_or_twice
 from chipmodel.pipeline.weight_choice import Judged, judged_plan, with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
@@ -119,7 +119,7 @@ def plan_as_cut(request: PlanRequest, path: Mapping[str, str] | None) -> Planned
     began = perf_counter()
     _refuse_enormous(request.program, request.chip)
     try:
-        planned = _checked(plan_beside_rivals(request, path), request)
+        planned = _checked(plan_or_estimate(request, path), request)
     except DoesNotFit as refusal:
         if request.spill:
             raise

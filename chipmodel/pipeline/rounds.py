@@ -21,7 +21,6 @@ from chipmodel.answers.result import Attempt
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.errors import DoesNotFit
-from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
@@ -50,8 +49,6 @@ TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""
 ROUNDS = 16
 """Rounds of scheduling and packing; each gives up at least 1/64 of the memory."""
-RUNGS = 2
-"""Smaller memories for which the fastest streamer also makes a schedule if tensors leave SharedMemory."""
 SCHEDULES_SHARE = 0.7
 """The share of the rest after which no more schedules are made if a plan fits; the rest is for packing."""
 
@@ -177,8 +174,6 @@ class _Rounds:
         """Pack and simulate every schedule that is forecast to be faster than the fastest one."""
         while entry := self._next():
             self._try(entry, path)
-        for entry in self._with_less():
-            self._try(entry, path)
         streamer = self.best.streamer if self.best else None
         for entry in self._rolling():
             self._try(entry, path)
@@ -195,19 +190,6 @@ class _Rounds:
             tried = replace(tried, trace=self._trace(tried, path))
         if self.best is None or self._rank(tried) < self._rank(self.best):
             self.best, self.entry = tried, entry
-
-    def _with_less(self) -> Iterator[RankedSchedule]:
-        """Schedules for less memory, where tensors leave SharedMemory: with more, decisions may be worse."""
-        if self.best is None or self._cycles is None or not self.best.schedule.moves_tensors:
-            return
-        assert self.best.streamer is not None
-        tried = dict.fromkeys((replace(self.best.streamer, cuts=None), *self.portfolio.in_stripes))
-        for size in smaller_sizes(self.capacity, RUNGS):
-            for streamer in tried:
-                if self.request.deadline.ends("schedules for less memory"):
-                    return
-                if entry := self.race.with_less(streamer, size):
-                    yield entry
 
     def _rolling(self) -> Iterator[RankedSchedule]:
         """Schedules in which stripes, those of cascades too, load only new rows, if the chip can do that."""

@@ -1,9 +1,8 @@
 """A schedule's ops cut so that they end earlier.
 
-The first op begins with the first part of what it reads (``dma.schedule.early_start``); the results of the
-last one leave slice by slice, where that makes room for larger slices of its weights; others are computed
-faster in stripes (``dma.residency.faster_cuts``). Ops that are in stripes for want of memory may be cut by
-time (``dma.residency.best_cuts``) instead of by bytes.
+The first op begins with the first part of what it reads (``dma.schedule.early_start``); others
+are computed faster in stripes (``dma.residency.faster_cuts``). Ops that are in stripes for want of memory may
+be cut by time (``dma.residency.best_cuts``) instead of by bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import replace
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule, steps
-from dma.residency.best_cuts import best_cut, slices_cycles
+from dma.residency.best_cuts import best_cut
 from dma.residency.faster_cuts import faster_cuts, may_be_cut
 from dma.residency.greedy import Residency
 from dma.residency.tiling import NONE_KEPT, Tiling
@@ -47,31 +46,6 @@ def quicker_cuts(program: Program, chip: Chip, schedule: Schedule, cycles: float
     return GivenCuts(tilings, {op.name: width for op, width in able}, passing) if tilings else None
 
 
-def larger_slices(
-    memory: tuple[Program, Chip, int], schedule: Schedule, cycles: float, cuts: GivenCuts | None
-) -> GivenCuts | None:
-    """Return ``cuts`` with larger slices of the last op of a program, beside its whole inputs alone, in so
-    many bytes of a chip. Its results leave in as many parts. None where that saves hardly anything of the
-    ``cycles`` of ``schedule``."""
-    program, chip, budget = memory
-    able = in_slices(program, schedule)
-    op, width = able[-1] if able else (None, 0)
-    if op is None or op not in program.body[-1:] or width == op.work.channels:
-        return None
-    if len(program.body) == 1 or not set(op.outputs).issubset(program.outputs):
-        return None
-    inputs = frozenset(op.inputs)
-    room = budget - sum(program.tensors[name].bytes for name in inputs)
-    cut = best_cut(program, chip, op, room, inputs)
-    if cut is None or cut.tiling.rows < op.work.rows:
-        return None
-    if cut.npu + LEAST_GAIN * cycles >= slices_cycles(chip, op, width):
-        return None
-    found = cuts or GivenCuts({}, {}, ())
-    tilings, slices = {**found.tilings, op.name: cut.tiling}, {**found.slices, op.name: width}
-    return GivenCuts(tilings, slices, (*found.passing, *op.outputs))
-
-
 def in_slices(program: Program, schedule: Schedule, cut: Collection[str] = ()) -> list[tuple[Op, int]]:
     """Return the ops of which each step has all rows, or that are ``cut`` for speed, and the output channels
     of the first step."""
@@ -101,22 +75,21 @@ def with_cuts(memory: MemoryBudget, cuts: GivenCuts, slices: WeightSlices) -> Me
         and op.name not in memory.residency.striped
         and slices.channels[op.name] == cuts.slices[op.name]
     }
-    every = list(memory.program.ops())
-    for at, op, operands in (0, every[0], every[0].inputs), (-1, every[-1], every[-1].outputs):
-        passing = [name for name in operands if name in cuts.passing]
-        if passing and op.name in tilings:
-            found = [memory.residency.segments.get(name, ()) for name in passing]
-            if all(len(each) == 1 and each[0].loaded == (at == 0) for each in found):
-                memory = replace(memory, residency=_in_stripes(memory, op, at, passing))
-            else:
-                del tilings[op.name]
+    first = next(memory.program.ops())
+    passing = [name for name in first.inputs if name in cuts.passing]
+    if passing and first.name in tilings:
+        found = [memory.residency.segments.get(name, ()) for name in passing]
+        if all(len(each) == 1 and each[0].loaded for each in found):
+            memory = replace(memory, residency=_in_stripes(memory, first, passing))
+        else:
+            del tilings[first.name]
     return replace(memory, tilings=tilings)
 
 
-def _in_stripes(memory: MemoryBudget, op: Op, at: int, passing: Sequence[str]) -> Residency:
-    """What stays in SharedMemory where inputs of the first op, or outputs of the last, pass in parts."""
+def _in_stripes(memory: MemoryBudget, op: Op, passing: Sequence[str]) -> Residency:
+    """What stays in SharedMemory where inputs of the first op pass in parts."""
     residency, through = memory.residency, [*memory.residency.through]
-    through[at] -= sum(memory.program.tensors[name].bytes for name in passing)
+    through[0] -= sum(memory.program.tensors[name].bytes for name in passing)
     return replace(
         residency,
         segments={name: each for name, each in residency.segments.items() if name not in passing},

@@ -1,9 +1,10 @@
-"""``auto``: every quick streamer, and the one whose plan takes the fewest simulated cycles.
+"""``auto``: several quick streamers, and the one whose plan takes the fewest simulated cycles.
 
-No quick streamer is best everywhere: ``ping-pong`` may be slower than ``sync`` where its two buffers force
-tensors out, ``prefetch-greedy`` is mostly the fastest, and loops want ``ping-pong-across`` or
-``resident-knapsack``. A forecast knows no contention for banks or Psram, so plans are compared by simulation,
-in the order of their forecasts and only while the next one may be faster (``chipmodel.pipeline.rounds``).
+No quick streamer is best everywhere: ``sync`` needs the least memory, ``prefetch-greedy`` is mostly the
+fastest, and loops want ``ping-pong-across`` or ``resident-knapsack``. ``ping-pong`` and
+``weight-pipeline`` gain nothing beside these (``python -m bench.switched_off`` names the rows). A forecast
+knows no contention for banks or Psram, so plans are compared by simulation, in the order of their forecasts
+and only while the next one may be faster (``chipmodel.pipeline.rounds``).
 
 Source: chipmodel.
 """
@@ -11,11 +12,11 @@ Source: chipmodel.
 from __future__ import annotations
 
 from dma.schedule.streamer import StreamerPortfolio
-from dma.streamers import exact, ping_pong_across, prefetch_greedy, resident_knapsack
+from dma.streamers import exact, ping_pong_across, prefetch_greedy, resident_knapsack, sync
 
 PORTFOLIO = StreamerPortfolio(
     "auto",
-    prefetch_greedy.PORTFOLIO.candidates,
+    (sync.STREAMER, prefetch_greedy.PROBE),
     in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
     in_stripes=(
         exact.quick("prefetch-greedy by-time 8", "tiers", 8, 2),

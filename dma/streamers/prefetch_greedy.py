@@ -137,9 +137,8 @@ LARGE_SLICES = tuple(
 """Streamers for ops in stripes: weights that are cut are loaded again for every stripe, so these have the
 largest slices. The first two are the fastest where packers find a plan."""
 
-PORTFOLIO = StreamerPortfolio(
-    NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, probe(early_pieces, early))
-)
+PROBE = probe(early_pieces, early)
+PORTFOLIO = StreamerPortfolio(NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, PROBE))
 
 
 def in_pieces(

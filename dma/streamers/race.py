@@ -10,7 +10,7 @@ with the same budget; where the packer finds no plan for one, the next of its se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import inf
@@ -26,7 +26,7 @@ from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.late_slices import late_slices
-from dma.schedule.quicker_cuts import cut_by_time, larger_slices, quicker_cuts
+from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
 from solvers.core.bounds import contention
@@ -169,13 +169,10 @@ class StreamerRace:
                 if each != ranked.streamer:
                     self._follow(each, ranked.budget, ())
             self.in_stripes = ()
-        entered = inf
-        for streamer in self._quicker(ranked):
-            if self.stop.deadline.ends(FURTHER_SCHEDULES):
-                break
-            cycles = self._enter(streamer, ranked.budget, fallbacks=(), variant=True)
-            entered = min(entered, cycles)
-        if entered >= ranked.cycles:
+        streamer = self._quicker(ranked)
+        if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
+            return False
+        if self._enter(streamer, ranked.budget, fallbacks=(), variant=True) >= ranked.cycles:
             return False
         self._wait(replace(ranked, variant=True))
         return True
@@ -190,7 +187,7 @@ class StreamerRace:
         if cuts and not self.stop.deadline.ends(FURTHER_SCHEDULES):
             self._enter(replace(streamer, cuts=cuts), ranked.budget, fallbacks=(), variant=True)
 
-    def _quicker(self, ranked: RankedSchedule) -> Iterator[Streamer]:
+    def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
         """The streamer of ``ranked`` with cuts that may be quicker."""
         program, chip, schedule = self.request.program, self.request.chip, ranked.schedule
         cuts = quicker_cuts(program, chip, schedule, ranked.cycles)
@@ -198,11 +195,7 @@ class StreamerRace:
         by_time = schedule.striped and streamer.double_buffered
         if by_time:
             streamer = replace(streamer, cut=streamer.cut or cut_by_time)
-        if by_time or cuts:
-            yield replace(streamer, cuts=cuts)
-        larger = larger_slices((program, chip, ranked.budget), schedule, ranked.cycles, cuts)
-        if larger:
-            yield replace(streamer, cuts=larger)
+        return replace(streamer, cuts=cuts) if by_time or cuts else None
 
     def _overlapping(self, ranked: RankedSchedule) -> Streamer:
         """The streamer of ``ranked``, or the fastest one that loads while the NPU computes."""

@@ -1,24 +1,31 @@
-"""Steps that are switched off exist, change plans, and are told in a row each."""
+"""Steps that are switched off exist; each class of rows has its mean and its worst row."""
+
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from bench.switched_off import STEPS, table_row, without
+from bench.switched_off import STEPS, summary
 from tests.bench.command import printed
 
 
-def test_a_row_counts_slower_faster_and_refused_plans() -> None:
-    row = table_row("step", [100, 100, 100, 100, None], [110, 95, 100, None, 7])
-    assert row == "| step | 5 | 1 | 10.0% | 1 | 5.0% | 1 |"
+def test_each_class_has_its_mean_and_worst_row() -> None:
+    assert list(summary({0: [1.0, 1.21], 2: [], 4: [0.5]})) == [
+        "own memory: 2 rows, geometric mean 1.1000, worst 1.2100",
+        "quarter: 1 rows, geometric mean 0.5000, worst 0.5000",
+    ]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_is_a_function_that_is_there(step: str) -> None:
-    with without(step):
+    with patch(*STEPS[step]):
         pass
 
 
 @pytest.mark.slow
-def test_a_step_that_is_off_makes_a_plan_slower() -> None:
-    step = "larger slices of the last op"
-    case = ("--networks", "autoencoder", "--chips", "stm32n6", "--parts", "1", "--steps", step)
-    assert f"| {step} | 1 | 1 | 10.1% | 0 | 0.0% | 0 |" in printed("bench.switched_off", *case)
+def test_a_step_that_is_off_makes_a_plan_slower(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("# network chip part shared_memory.bytes psram.bytes\nds_cnn alif-e7 2 8272 8388608\n")
+    told = printed("bench.switched_off", "--rows", str(rows), "--further", "0", "--steps", "cascades")
+    assert "| ds_cnn alif-e7 | 2 | 305,251 | " in told
+    assert "half: 1 rows, geometric mean 1.0000" not in told

@@ -298,18 +298,13 @@ def test_cascades_of_less_memory_are_tried_with_more(size: int, cycles: int) -> 
     assert run(PlanRequest(program, chip, cascade="auto")).trace.cycles < cycles
 
 
-NARROW = "zoo:mobilenetv2?width=0.35&input=128&classes=101"
-
-
-# The fastest schedule of the first set finds no room. The sets for 126,840 B take longer than those for less.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("network", "size", "cycles"), [("zoo:mobilenetv2", 1_572_864, 5_753_321), (NARROW, 126_840, 1_157_350)]
-)
-def test_plans_with_more_memory_are_not_slower(network: str, size: int, cycles: int) -> None:
-    """They took 5,887,568 cycles and 1,184,921, with a little less memory 5,753,321 and 1,157,350."""
-    request = PlanRequest(_program(network), with_memory(load_chip("gap9-psram"), size), cascade="auto")
-    assert run(request).trace.cycles < cycles
+def test_a_plan_with_more_memory_is_not_slower() -> None:
+    """The fastest schedule of the first set finds no room: the plan took 5,887,568 cycles, with a little less
+    memory 5,753,321."""
+    chip = with_memory(load_chip("gap9-psram"), 1_572_864)
+    request = PlanRequest(_program("zoo:mobilenetv2"), chip, cascade="auto")
+    assert run(request).trace.cycles < 5_753_321
 
 
 @pytest.mark.slow

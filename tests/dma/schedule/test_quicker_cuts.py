@@ -37,7 +37,7 @@ def planned(program: Program, chip: Chip) -> Planned | None:
 
 
 def no_cuts(*_: object) -> None:
-    """Stand in for ``quicker_cuts``, ``larger_slices`` or ``late_slices``."""
+    """Stand in for ``quicker_cuts`` or ``late_slices``."""
 
 
 def no_stripes(*_: object) -> None:
@@ -59,7 +59,6 @@ def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None
         chip = with_memory(SLOW, Random(seed).choice((2, 4, 8, 64)) * 1024)
         with monkeypatch.context() as without:
             without.setattr(race, "quicker_cuts", no_cuts)
-            without.setattr(race, "larger_slices", no_cuts)
             without.setattr(race, "cut_by_time", no_stripes)
             before = planned(program, chip)
         if before is None:
@@ -78,21 +77,6 @@ def test_stripes_for_want_of_memory_are_cut_by_time() -> None:
     2,083,246 cycles."""
     program, chip = reuse(load("zoo:resnet8"), "all"), with_memory(load_chip("stm32n6"), 12_680)
     assert cycles(planned(program, chip)) < 0.7 * 2_083_246
-
-
-@pytest.mark.slow
-def test_results_that_leave_slice_by_slice_make_room_for_larger_slices() -> None:
-    """Beside 640 bytes of results a slice of the last layer has 9 channels, without them 14."""
-    program, chip = reuse(load("zoo:autoencoder"), "all"), with_memory(load_chip("stm32n6"), 2064)
-    found = planned(program, chip)
-    assert cycles(found) < 0.91 * 2_649_354
-    assert found is not None
-    assert found.solved.peak <= 2064
-    assert not verify(program, found.commands, chip)
-    last = [step for step in steps(found.schedule.body) if step.op == "dense10"]
-    assert [len(step.channels) for step in last] == [14] * 45 + [10]
-    stores = [each for each in found.schedule.transfers if each.direction == "store"]
-    assert [each.bytes for each in stores] == [14] * 45 + [10]
 
 
 def test_stripes_that_gain_little_are_cut_too() -> None:

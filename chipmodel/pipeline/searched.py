@@ -1,14 +1,13 @@
-"""The plan of a streamer that searches, beside those of all quick streamers: the fastest one simulated.
+"""The plan of a streamer that searches, beside that of the default one: the faster one simulated.
 
 A search compares forecasts, which know no contention for banks or Psram, and a deadline may end it before it
 has found anything good. So the whole plan of ``auto`` is made first, with the time that it has alone, and the
 search begins with what that plan decided: which ops run twice, read their weights in place or are cut finer.
-The other quick streamers follow while time is left. The search has the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,9 +15,8 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import too_many_weights
 from chipmodel.model.program import Program
-from chipmodel.pipeline.cascade_screening import KnownSets
 from chipmodel.pipeline.cascade_search import CascadeSearch
-from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_STREAMER, VENDOR_STREAMER
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rows_choice import plan_with_stripes
 from chipmodel.pipeline.twice_choice import asked_of
@@ -26,17 +24,6 @@ from dma.stream import streamer_named
 
 T = TypeVar("T")
 
-RIVALS = (
-    "weight-pipeline",
-    "ping-pong",
-    "sync",
-    "prefetch-k",
-    "prefetch-greedy",
-    "resident-knapsack",
-    "ping-pong-across",
-    VENDOR_STREAMER,
-)
-"""Quick streamers, those first that are most often the fastest for their time."""
 ESTIMATES = ("weight-pipeline", "sync")
 """Streamers that estimate a program whose weights alone are too many for the chip: no search can help it."""
 LEAST_SECONDS = 1.0
@@ -73,49 +60,13 @@ def begun_with_default(
     return min(own, default, key=rank), default
 
 
-def made_by_all(request: PlanRequest, make: Callable[[PlanRequest], T], fits: Callable[[T], bool]) -> list[T]:
-    """Return what ``make`` gives for ``request`` with each quick streamer but the default, and at last for
-    itself. After the deadline nothing is made once one ``fits``. A streamer that does not search has no
-    rivals. Raises DoesNotFit where there is no plan at all."""
-    found: list[T] = []
-    refusal: DoesNotFit | None = None
-    for asked in _asked(request):
-        if any(map(fits, found)) and request.deadline.ends("further streamers"):
-            break
-        try:
-            found.append(make(asked))
-        except DoesNotFit as error:
-            refusal = error
-    if refusal and not found:
-        raise refusal
-    return found
+def plan_or_estimate(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """Plan as ``plan_with_stripes`` does; estimate the plan of a program of which the weights alone are too
+    many for the chip, where there is a ``path`` to simulate. Raises DoesNotFit where there is no plan."""
+    return (path is not None and _estimate(request, path)) or plan_with_stripes(request, path)
 
 
-def _asked(request: PlanRequest) -> Iterator[PlanRequest]:
-    """The requests that are planned, in their order."""
-    if streamer_named(request.streamer).searches_offsets:
-        yield from (replace(request, streamer=name, stop=None) for name in RIVALS)
-    yield request
-
-
-def plan_beside_rivals(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """Plan as ``plan_with_stripes`` does; for a streamer that searches, return the fastest plan along
-    ``path`` of its own and those of quick streamers, its own among equals. Where ``path`` is None nothing can
-    be simulated, so there are no rivals. Raises DoesNotFit where no streamer has a plan."""
-    if path is None:
-        return plan_with_stripes(request, path)
-    search = CascadeSearch(request, path, None)
-    if estimate := _estimate(request, path, search):
-        return estimate
-    known = KnownSets()
-    found = made_by_all(request, lambda asked: plan_with_stripes(asked, path, known), search.fits)
-    if len(found) == 1:
-        return found[0]
-    fits = [_simulated(planned, request, path) for planned in reversed(found) if search.fits(planned)]
-    return replace(min(fits or found, key=search.rank), bound=found[-1].bound)
-
-
-def _estimate(request: PlanRequest, path: Mapping[str, str], search: CascadeSearch) -> Planned | None:
+def _estimate(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     """Return the faster of two quick plans instead of a searched one where no plan can fit, as the weights
     alone are too many: what the run would take is an estimate then. None for other programs and streamers."""
     streamer = streamer_named(request.streamer)
@@ -128,7 +79,7 @@ def _estimate(request: PlanRequest, path: Mapping[str, str], search: CascadeSear
         found = [_simulated(plan_with_stripes(each, path), request, path) for each in asked]
     except DoesNotFit:  # SharedMemory has no room for a plan without cascades.
         return None
-    return min(found, key=search.rank)
+    return min(found, key=CascadeSearch(request, path, None).rank)
 
 
 def _simulated(planned: Planned, request: PlanRequest, path: Mapping[str, str]) -> Planned:

@@ -215,8 +215,8 @@ NO_SHARE = NOTHING_READ
 def _in_slice(share: Share, slices: int) -> Share:
     """``share`` of the first of ``slices`` slices, as a share of the whole tensor."""
     whole = WHOLE if slices == 1 else Share(Interval(0, 1), slices)
-    if share == WHOLE:
-        return whole
+    if share in (WHOLE, NO_SHARE):
+        return whole if share == WHOLE else share
     return Share(share.rows, share.of_rows * slices, share.channels, share.of_channels)
 
 

@@ -286,6 +286,13 @@ def test_an_update_is_written_where_the_cache_lies_unless_it_is_read_later(form:
         assert [op.slices for op in writing if op.collects] == [8] * (made == "collect")
 
 
+def test_parts_of_a_concat_that_read_nothing_of_a_slice_load_nothing_of_it() -> None:
+    many = carrying("grown then cut, read late", 3)
+    chip = load_chip("gap9-psram").with_memory(192)
+    plan = plan_of(run(PlanRequest(many, chip, streamer="prefetch-greedy")), "gap9-psram", ())
+    assert check_plan(many, plan, chip)[1] == ()
+
+
 def test_rows_of_an_update_that_are_no_divisor_of_the_cache() -> None:
     builder = ProgramBuilder("three of sixteen")
     inputs = [builder.input("cache", (16, 8)), builder.input("new", (3, 8))]

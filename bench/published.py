@@ -1,6 +1,6 @@
 """Every figure and every algorithm of the five source documents, next to what comes out here.
 
-    python -m bench.published [SECTION]        # free-list, tiered-memory, many-core ... wang-time
+    python -m bench.published [SECTION]        # free-list, tiered-memory, edge-framework ... shapes
     python -m bench.published algorithms
 
 A row has the document (docs/references.md), the item, the planners that stand for it, the command that prints
@@ -44,7 +44,6 @@ from dma.residency.chip_tiers import ChipTierProblem
 from docs.tools.markdown import code, table
 from docs.tools.samples import json_document
 from solvers.branches.mergers import merge_arms
-from solvers.context.live_blocks import AllocationRequest
 from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import pool_nodes
 from workloads.zoo import build
@@ -148,8 +147,8 @@ ALGORITHMS = (
 
 def rows(sections: Sequence[str] = ()) -> Iterator[tuple[str, Row]]:
     """Every figure of the five documents, document by document, each with its section; ``sections``: those
-    alone."""
-    for name in sections or SECTIONS:
+    alone, of which ``shapes`` are tensors made for a figure, no results."""
+    for name in sections or [name for name in SECTIONS if name != "shapes"]:
         for each in SECTIONS[name]():
             yield name, each
 
@@ -179,15 +178,6 @@ def _tiered() -> Iterator[Row]:
     example = "an example: as many as actions succeed"
     item = "states of 20 steps with 3 each, in one segment or in four"
     yield _text(TIERED, item, f"{search}:segment=20 or 5", states, example)
-
-
-def _many_core() -> Iterator[Row]:
-    published = "allocation time, release time, size, kind, identifier"
-    names = {"start": "allocation time", "stop": "release time", "number": "identifier"}
-    fields = [names.get(name, name) for name in AllocationRequest._fields if name != "alignment"]
-    ours = ", ".join(sorted(fields, key=published.index))
-    yield _text(CORES, "claim 2, attributes of a request", "--packer context-rl", published, ours)
-    yield _text(CORES, "no figure printed", "--packer context", "-", "-")
 
 
 def _free_list() -> Iterator[Row]:
@@ -235,7 +225,6 @@ def _peaks() -> Iterator[Row]:
     tensors = sum(tensor.bytes for tensor in mobilenet.tensors.values())
     share = 100 * tensors / (tensors + mobilenet.weight_bytes)
     yield _percent("introduction, tensors of MobileNetV2, of them and weights", "--packer naive", 63, share)
-    yield _text(PAPER, "figure 1, three orders", "--packer large-first", "-", "no sizes printed")
     chip, best = load_chip(CHIP), float("-inf")
     for network in PEAKS:
         program = network.make()
@@ -249,8 +238,12 @@ def _peaks() -> Iterator[Row]:
             yield _merged(f"Table 2, {network.name}", network.after or (), problem, nesting, merger)
         best = max(best, 100 * _saved(problem, nesting)) if network.after else best
     yield _percent("abstract, Algorithm 2 saves at most", "--merge unified-results", 5.9, best)
-    made = made_for_fusion_detect()
-    yield _percent("the same, a shape made for it", "--merge unified-results", 5.9, 100 * _saved(*made))
+
+
+def _shapes() -> Iterator[Row]:
+    """Figures of tensors that are made for them, which say what the algorithms can give and nothing more."""
+    made, item = made_for_fusion_detect(), "abstract, Algorithm 2 saves at most, FusionDetect"
+    yield _percent(item, "--merge unified-results", 5.9, 100 * _saved(*made))
     for network in PEAKS:
         if network.made is not None:
             yield from _made(network, *network.made())
@@ -258,7 +251,7 @@ def _peaks() -> Iterator[Row]:
 
 def _made(network: PublishedPeaks, problem: Problem, nesting: Section) -> Iterator[Row]:
     """The figures of a few tensors that are made for a network's, by both readings where it has arms."""
-    item = f"{'Tables 1 and 2' if network.after else 'Table 1'}, a shape made for {network.name}"
+    item = f"{'Tables 1 and 2' if network.after else 'Table 1'}, {network.name}"
     for merger in BEFORE if network.after else BEFORE[:1]:
         yield _merged(item, network.before, problem, nesting, merger)
     for merger in AFTER if network.after else ():
@@ -284,9 +277,6 @@ def _times() -> Iterator[Row]:
         item = f"Table 3, {each.shape.name}"
         yield _figures(PAPER, f"{item}, ms", both, each.shape.times or (), ours, "{:,.3f}")
         yield _percent(f"{item}, saved", both, -100 * (each.published or 0), -100 * each.change)
-    few = measure(SHAPES[-1], chip).change
-    item, slower = "conclusion, few tensors", "may be slower"
-    yield _text(PAPER, item, both, slower, slower if few > 0 else f"{few:+.2%}")
     yield _percent("abstract, ping-pong saves at most", both, 29, -100 * min(m.change for m in measured))
     for shares in product(*(_shares(measured, name) for name in ("FusionDetect", "wake word"))):
         chosen = [m for m in measured if "," not in m.shape.name or m in shares]
@@ -327,10 +317,10 @@ def _text(source: str, item: str, command: str, published: str, ours: str) -> Ro
 SECTIONS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "free-list": _free_list,
     "tiered-memory": _tiered,
-    "many-core": _many_core,
     "edge-framework": _framework,
     "wang-memory": _peaks,
     "wang-time": _times,
+    "shapes": _shapes,
 }
 
 
@@ -352,7 +342,8 @@ def main() -> None:
     ]
     print(table(head, cells))
     same = sum(each[-1] == "same" for _, each in listed)
-    print(f"\n{same} of {len(listed)} rows are the same.")
+    if asked != "shapes":
+        print(f"\n{same} of {len(listed)} rows are the same.")
 
 
 if __name__ == "__main__":

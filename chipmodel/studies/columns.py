@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 from pydantic import BaseModel, Field, Json, ValidationError, create_model
 
 from chipmodel.answers.study_row import Improved, Point, Row
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput
 from chipmodel.files.strict_model import StrictModel
 from chipmodel.files.suggestions import shown
 
@@ -76,9 +76,9 @@ def record_of(row: Row) -> tuple[Any, ...]:
     return (row.key, *point, *answer)
 
 
-def row_of(record: Sequence[Any], file: str) -> Row:
+def row_of(record: Sequence[Any]) -> Row:
     """The inverse of ``record_of``. Raises BadInput, with row and column, for a value that no study of
-    chipmodel stores; ``file`` is the store's name."""
+    chipmodel stores."""
     values: dict[str, Any] = dict(zip(_NAMES, record, strict=True))
     try:
         stored = StoredRow.model_validate(values)
@@ -88,8 +88,7 @@ def row_of(record: Sequence[Any], file: str) -> Row:
         path = "".join(f"[{step}]" for step in inner)
         said = first["msg"][:1].lower() + first["msg"][1:]
         what = f"row {shown(values['key'])}: {column}{path} is {shown(first['input'])}: {said}"
-        hint = "another program changed the store: move it away, and run the study again"
-        raise BadInput(what, where=Place(file), hint=hint) from None
+        raise BadInput(what) from None
     values = dict(vars(stored))
     values["trajectory"] = tuple(Improved(*step) for step in values["trajectory"])
     point = Point(**{name: values.pop(name) for name in _POINT})

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import COLUMNS
 
 APPLICATION = 0x63686970
@@ -21,6 +20,8 @@ BUSY_SECONDS = 60.0
 """How long to wait for a lock that another process holds."""
 NEW = (0, 0)
 """application_id and user_version of a file that has never been written."""
+NOT_WRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""What SQLite says of a store that it can only read and has to make files beside."""
 LOCK_SUFFIX = "-writer"
 """The ending of the file beside a store that its only writer has locked."""
 
@@ -95,11 +96,8 @@ def _reason(path: Path, error: sqlite3.Error) -> BadInput:
     if code == sqlite3.SQLITE_ERROR and path.is_file():
         # A statement that is right for the tables of a study: a table or column is missing.
         return _another(path, f"this is not a store of a study: {error}")
-    if not code and "UTF-8" in str(error):
-        hint = "another program changed the store: move it away, and run the study again"
-        return BadInput(f"a text in the store is not UTF-8: {shown(str(error))}", where=where, hint=hint)
     if isinstance(error, sqlite3.OperationalError):
-        hint = "it has to be in a folder that is there, may be written and has room; what is stored stays"
+        hint = "its folder must be there, be writable and have room; --status and report only read it"
         return BadInput(f"the store cannot be used: {error}", where=where, hint=hint)
     return _another(path, f"this is not a store of a study: {error}")
 
@@ -118,8 +116,24 @@ def transaction(link: sqlite3.Connection, kind: str = "IMMEDIATE") -> Generator[
 
 
 def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?{'mode=rw' if only_read else 'mode=rwc'}"
+    try:
+        return _opened(path, only_read, "mode=rw" if only_read else "mode=rwc")
+    except sqlite3.OperationalError as error:
+        if not only_read or _primary(error) not in NOT_WRITABLE or _unfinished(path):
+            raise
+        return _opened(path, only_read, "immutable=1")
+
+
+def _unfinished(path: Path) -> bool:
+    """Whether a part of the store is still in the log beside it, which no immutable connection reads."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.is_file() and log.stat().st_size > 0
+
+
+def _opened(path: Path, only_read: bool, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{mode}"
     link = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+    link.text_factory = _text
     try:
         marks = _marks(link)
         if marks == NEW and not only_read and _is_empty(link):
@@ -132,6 +146,14 @@ def _connected(path: Path, only_read: bool) -> sqlite3.Connection:
         link.close()
         raise
     return link
+
+
+def _text(stored: bytes) -> str | bytes:
+    """A stored text; one that another program damaged stays bytes, which no column takes."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
 
 
 def _marks(link: sqlite3.Connection) -> tuple[int, int]:

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from chipmodel.answers.study_row import Row
-from chipmodel.errors import BadInput, ChipmodelError, Place
-from chipmodel.files.suggestions import shown
+from chipmodel.errors import BadInput, ChipmodelError, Place, RowsLeftOut, warn_caller
+from chipmodel.files.suggestions import listed, shown
 from chipmodel.studies.columns import COLUMNS, record_of, row_of
 from chipmodel.studies.connection import connected, sole_writer, transaction
 
@@ -43,6 +43,8 @@ class StudyHeader:
     """What is asked of designs, as ``chipmodel.studies.design_question`` writes it."""
 
 
+SHOWN_ROWS = 4
+"""Damaged rows that a warning describes."""
 _TEXTS = tuple(field.name for field in fields(StudyHeader) if field.name != "points")
 
 
@@ -109,7 +111,17 @@ def _rows(link: sqlite3.Connection, path: Path, code: str, keys: Iterable[str]) 
     records = dict.fromkeys(keys, ())
     found = link.execute(f"SELECT {', '.join(_NAMES)} FROM rows ORDER BY code = ?, answered, rowid", (code,))
     records.update((record[0], record) for record in found if record[0] in records)
-    return tuple(row_of(record, str(path)) for record in records.values() if record)
+    rows: list[Row] = []
+    damaged: list[str] = []
+    for record in filter(None, records.values()):
+        try:
+            rows.append(row_of(record))
+        except BadInput as error:
+            damaged.append(error.what)
+    if damaged:
+        what = f"{path}: left out what is damaged: {listed(damaged, SHOWN_ROWS)}"
+        warn_caller(RowsLeftOut(f"{what}; another program changed it: run the study again"))
+    return tuple(rows)
 
 
 _NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))

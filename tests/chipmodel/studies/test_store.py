@@ -1,6 +1,7 @@
 """The store of a study: rows as they were, one writer, and files of others."""
 
 import os
+import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.answers.study_row import Row
-from chipmodel.errors import BadInput, ChipmodelError
+from chipmodel.errors import BadInput, ChipmodelError, RowsLeftOut
 from chipmodel.studies.columns import record_of, row_of
 from chipmodel.studies.connection import sole_writer
 from chipmodel.studies.store import StudyCounts, StudyStore, opened, read_rows, rows_of
@@ -32,7 +33,7 @@ def asked(store: StudyStore, keys: list[str] = KEYS) -> StudyStore:
 
 @given(rows)
 def test_a_record_is_read_back_as_it_was(row: Row) -> None:
-    assert row_of(record_of(row), "s.sqlite") == row
+    assert row_of(record_of(row)) == row
 
 
 @settings(max_examples=25)
@@ -204,7 +205,7 @@ def test_a_store_that_is_not_there_and_a_folder_that_is_not(path: Path) -> None:
 
 def damage(path: Path, statement: str, *values: object) -> None:
     with opened(path) as store:
-        asked(store, ["k1"]).save([row("k1")])
+        asked(store, ["k1", "k2"]).save([row("k1"), row("k2")])
     with sqlite3.connect(path) as link:
         link.execute(statement, values)
     link.close()
@@ -226,24 +227,50 @@ def damage(path: Path, statement: str, *values: object) -> None:
         ("overrides", '[["a", 1]]', "row 'k1': overrides[0][1] is 1: input should be a valid string"),
         ("trajectory", "[[0, 1]]", "row 'k1': trajectory[0][2] is a list: field required"),
         ("trajectory", "[[-1, 1, 1]]", "row 'k1': trajectory[0][0] is -1: input should be greater"),
+        ("error", b"\xff", "row 'k1': error is b'\\xff': input should be a valid string"),
         ("trajectory", "[" * 100_000, "row 'k1': trajectory is '[[["),
     ],
 )
-def test_a_value_that_no_study_stores_is_refused_by_row_and_column(
+def test_a_row_with_a_value_that_no_study_stores_is_named_and_left_out(
     path: Path, column: str, value: object, message: str
 ) -> None:
-    damage(path, f"UPDATE rows SET {column} = ?", value)
-    with pytest.raises(BadInput) as refused:
-        read_rows(path)
-    assert str(refused.value).startswith(f"{path}: {message}")
-    assert "hint: another program changed the store" in str(refused.value)
+    damage(path, f"UPDATE rows SET {column} = ? WHERE key = 'k1'", value)
+    with pytest.warns(RowsLeftOut, match=f"left out what is damaged: {re.escape(message)}") as said:
+        _, rows = read_rows(path)
+    assert str(said[0].message).endswith("another program changed it: run the study again")
+    assert [each.key for each in rows] == ["k2"]
+    with pytest.warns(RowsLeftOut):
+        assert rows_of(path, HEADER.code, ["k1", "k2"])[1].stored == 1
+
+
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_a_store_that_can_only_be_read_is_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, unfinished: bool
+) -> None:
+    """In a folder where SQLite can make no file beside it."""
+    damage(path, "SELECT 1")
+    if unfinished:
+        path.with_name(f"{path.name}-wal").write_bytes(b"half")
+
+    def connect(address: str, **options: Any) -> sqlite3.Connection:
+        if "immutable=1" not in address:
+            error = sqlite3.OperationalError("unable to open database file")
+            error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+            raise error
+        return sqlite3.Connection(address, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    if unfinished:
+        with pytest.raises(BadInput, match="the store cannot be used"):
+            read_rows(path)
+    else:
+        assert [each.key for each in read_rows(path)[1]] == ["k1", "k2"]
 
 
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
         ("UPDATE header SET value = x'00' WHERE name = 'name'", "header 'name' is b'\\x00', no text"),
-        ("UPDATE rows SET error = CAST(x'ff' AS TEXT)", "a text in the store is not UTF-8"),
         ("DROP TABLE asked", "this is not a store of a study: no such table: asked\n  hint: name another"),
         ("ALTER TABLE rows DROP COLUMN seed", "this is not a store of a study: no such column"),
     ],

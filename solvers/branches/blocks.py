@@ -1,13 +1,16 @@
 """Pack arms as blocks of memory, innermost first.
 
+With an exact packer the peak is the smallest of all plans with such blocks, although each block is packed by
+itself: a smaller block leaves every plan around it correct, so no plan gains by a larger one.
+
 What the source leaves open is defined here as follows.
 
 * *Depth.* A buffer belongs to the innermost arm that contains its whole lifetime. One that is also alive
   outside of the arm (an operand from before the ``if``, a result that is read after it) belongs to the graph
   around the ``if`` and lives through all of the ``if``, as in a compiler whose ``if`` is one op.
 * *Results of arms* may be a part of the block instead (``results``), as in the source's figure 2, where the
-  block is what the ``if`` produces: it then lives to the last reader of a result. Each lies in the lowest
-  bytes that are free for it in all arms, which are packed before.
+  block is what the ``if`` produces: it then lives to the last reader of a result. The arms and the results
+  are then packed together.
 * *Loops* are depths too, of one arm: a body is a sub-graph with a block of its own. The source leaves loops
   to later work and says only that what a loop uses lives as long as the loop, as an operand of one op does. A
   loop's block is the same with both mergers.
@@ -31,7 +34,7 @@ from math import lcm
 from chipmodel.errors import BadInput
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, hull, merged
-from chipmodel.model.nesting import Section
+from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Plan, Problem
 
 Pack = Callable[[Problem], Plan]
@@ -76,21 +79,22 @@ class _Blocks:
     results: bool
 
     def section(
-        self, section: Section, groups: Sequence[BufferGroup], capacity: int | None = None
+        self,
+        section: Section,
+        groups: Sequence[BufferGroup],
+        capacity: int | None = None,
+        own: Sequence[Buffer] = (),
     ) -> _PackedBlock:
-        """Pack everything that lives within ``section``; at its own depth a fork is one position."""
-        own, after, inside = self.sorted_groups(section, groups)
+        """Pack everything that lives within ``section``, and ``own`` beside it; at its own depth a fork is
+        one position."""
+        at_depth, after, inside = self.sorted_groups(section, groups)
         blocks: dict[str, _PackedBlock] = {}
         time = _DepthTime(section)
-        buffers = [replace(b, live=time.lives(b.live)) for b in own]
+        buffers = [replace(b, live=time.lives(b.live)) for b in (*own, *at_depth)]
         for number, fork in enumerate(section.forks):
             live = (fork.extent, *(i for b in after.get(number, ()) for i in b.live))
-            arms = [
-                self.section(arm, inside[number, which])
-                for which, arm in enumerate(fork.arms)
-                if (number, which) in inside
-            ]
-            for block in self.joined(arms, after.get(number, [])):
+            arms = {which: groups for (fork_number, which), groups in inside.items() if fork_number == number}
+            for block in self.fork_blocks(fork, arms, after.get(number, [])):
                 # No buffer's name begins so: the names of tensors and ops are never empty.
                 name = f"\0{len(blocks)}"
                 blocks[name] = block
@@ -116,29 +120,23 @@ class _Blocks:
                 inside.setdefault(place, []).append(group)
         return own, after, inside
 
-    def joined(self, arms: list[_PackedBlock], results: list[Buffer]) -> list[_PackedBlock]:
-        """The blocks of a fork: line 6 of Algorithm 2 takes the largest arm's size for all arms."""
-        if not self.unified or (len(arms) < 2 and not results):
-            return arms
-        offsets = {name: offset for arm in arms for name, offset in arm.offsets.items()}
-        size, alignment = max((a.bytes for a in arms), default=0), lcm(*(a.alignment for a in arms))
-        for result in sorted(results, key=lambda b: -b.bytes):
-            offsets[result.name] = self.lowest(result, offsets)
-            size = max(size, offsets[result.name] + result.bytes)
-            alignment = lcm(alignment, result.alignment)
-        return [_PackedBlock(offsets, size, alignment)]
-
-    def lowest(self, buffer: Buffer, offsets: Mapping[str, int]) -> int:
-        """The lowest offset that keeps ``buffer`` clear of all that have one and live with it."""
-        offset = 0
-        for other in sorted(self.problem.buffers, key=lambda b: offsets.get(b.name, 0)):
-            at = offsets.get(other.name)
-            if at is None or at + other.bytes <= offset or not _meet(buffer, other):
-                continue
-            if offset + buffer.bytes <= at:
-                break
-            offset = -(-(at + other.bytes) // buffer.alignment) * buffer.alignment
-        return offset
+    def fork_blocks(
+        self, fork: Fork, arms: Mapping[int, list[BufferGroup]], results: list[Buffer]
+    ) -> Iterator[_PackedBlock]:
+        """The blocks of a fork. With results, all arms are packed at once: no two have a position in common,
+        so they share bytes, and conflicts say where a result may lie. Without, line 6 of Algorithm 2 takes
+        the largest arm's size for all arms."""
+        if results:
+            inner = tuple(inner for arm in fork.arms for inner in arm.forks)
+            groups = [group for arm in arms.values() for group in arm]
+            yield self.section(Section(fork.extent, inner), groups, own=results)
+            return
+        blocks = [self.section(fork.arms[which], groups) for which, groups in sorted(arms.items())]
+        if not self.unified or len(blocks) < 2:
+            yield from blocks
+            return
+        offsets = {name: offset for block in blocks for name, offset in block.offsets.items()}
+        yield _PackedBlock(offsets, max(b.bytes for b in blocks), lcm(*(b.alignment for b in blocks)))
 
     def placed(
         self, buffers: Sequence[Buffer], blocks: Mapping[str, _PackedBlock], capacity: int | None
@@ -179,11 +177,6 @@ def _fork_of_result(section: Section, group: BufferGroup) -> int | None:
         return None
     number = section.fork_at(buffer.live[0].start)
     return None if number is None or section.forks[number].repeats else number
-
-
-def _meet(one: Buffer, other: Buffer) -> bool:
-    """Whether the two are alive at some position together."""
-    return any(i.overlaps(j) for i in one.live for j in other.live)
 
 
 def _groups(problem: Problem) -> list[BufferGroup]:

@@ -67,8 +67,7 @@ def _in_blocks(
         return solved.plan
 
     solved = _solved(problem, in_blocks(problem, nesting, pack, unified, results), packer, began)
-    # Results lie where the arms, of which several plans may be smallest, leave room.
-    return replace(solved, merger_bound=solved.peak if proven_all and not results else None)
+    return replace(solved, merger_bound=solved.peak if proven_all else None)
 
 
 def _solved(problem: Problem, plan: Plan, packer: str, began: float) -> Solved:

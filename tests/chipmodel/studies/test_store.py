@@ -197,7 +197,7 @@ def test_a_store_that_is_not_there_and_a_folder_that_is_not(path: Path) -> None:
         read_rows(path)
     assert not path.exists()
     with (
-        pytest.raises(BadInput, match=r"cannot be used.*\n  hint: it has to be in a folder that is there"),
+        pytest.raises(BadInput, match=r"cannot be used.*\n  hint: its folder must be there"),
         opened(path.parent / "none" / "s.sqlite"),
     ):
         pass

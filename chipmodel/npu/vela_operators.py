@@ -2,7 +2,8 @@
 
 Source: SUPPORTED_OPS.md, written by ``vela --supported-ops-report`` of ethos-u-vela 4.5.0 and 5.2.0 (PyPI),
 for networks of TensorFlow Lite. Of the conditions on single operators those are here that programs can tell:
-types, strides, the order of a transpose, factors of a resize, lines of a softmax, the depth of an argmax.
+types, strides, the order of a transpose, factors of a resize, lines of a softmax, the depth of an argmax, the
+axes of a mean.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
-from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.model.attributes import AlongAxis, AxisOrder, OverAxes
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
@@ -77,6 +78,8 @@ MOST_LINES = 65535
 MOST_CLASSES = 127
 """Depth of an argmax on Ethos-U55 and U65."""
 MOST_STRIDE = 3
+MOST_IN_MEAN = 4096
+"""Width or depth over which a mean is taken."""
 FACTORS = (2, 4, 8)
 """Factors by which Ethos-U55 and U65 enlarge images."""
 
@@ -92,6 +95,8 @@ def _on_npu(ethos: EthosNpu | EthosU85, program: Program, op: Op) -> bool:
     if needed is None or not needed <= OPERATORS[ethos.compiler, not small]:
         return False
     if "float" in op.dtype or op.dtype.endswith("64"):
+        return False
+    if "MEAN" in needed and not _mean_fits(op, seen_inputs(op, program.tensors)[0]):
         return False
     return not small or (_types_fit(op, needed) and _shapes_fit(program, op, ethos.compiler))
 
@@ -138,6 +143,26 @@ def _shapes_fit(program: Program, op: Op, compiler: str) -> bool:
             return _enlarges(before[0].shape, after[0].shape)
         case _:
             return op.kind != "channel_shuffle" or compiler != "vela-4.5"
+
+
+def _mean_fits(op: Op, before: SeenTensor) -> bool:
+    """Whether the mean is over no batch, and over the depth only where height, width or depth is 1."""
+    match op.work:
+        case Vector(attributes=OverAxes(axes)):
+            pass
+        case Vector(attributes=AlongAxis(axis)):
+            axes = (axis,)
+        case _:
+            return True
+    order = tuple(range(len(before.shape)))
+    if before.stored.layout == "image" and len(order) > 2:  # TensorFlow Lite has the channels last.
+        order = (0, *order[2:], 1)
+    lying = [before.shape[axis] for axis in order]
+    height, width, depth = range(len(lying) - 3, len(lying))
+    reduced = {order.index(axis) for axis in axes}
+    batched = any(lying[axis] > 1 for axis in reduced if axis < height)
+    mixed = depth in reduced and height >= 0 and 1 not in lying[height:]
+    return not batched and not mixed and all(lying[a] <= MOST_IN_MEAN for a in reduced & {width, depth})
 
 
 def _strides_fit(work: Conv | Pool, compiler: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.attributes import AlongAxis, AxisOrder, Scaling
+from chipmodel.model.attributes import AlongAxis, AxisOrder, OverAxes, Scaling
 from chipmodel.npu.models import left_to_cpu
 from workloads.build.builder import ProgramBuilder
 
@@ -53,6 +53,14 @@ def convolved(stride: int, pad: int = 0) -> Callable[[ProgramBuilder], Value]:
     return lambda to: to.conv("op", to.input("x", (1, 4, 32, 32)), 8, 8, stride=stride, pad=pad)
 
 
+def averaged(axes: tuple[int, ...], shape: tuple[int, ...]) -> Callable[[ProgramBuilder], Value]:
+    def build(to: ProgramBuilder) -> Value:
+        made = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+        return to.vector("reduce_mean", "op", [to.input("x", shape)], made, attributes=OverAxes(axes))
+
+    return build
+
+
 ALL_BUT_85 = "u55 4.5, u55 5.2"
 FOUR = "u55 4.5, u55 5.2, u85 4.5, u85 5.2"
 LEFT: dict[str, tuple[Callable[[ProgramBuilder], Value], str]] = {
@@ -80,6 +88,13 @@ LEFT: dict[str, tuple[Callable[[ProgramBuilder], Value], str]] = {
     "the sum": (of_vectors("cumsum"), FOUR),
     "a layer norm": (of_vectors("layer_norm"), ""),
     "a sigmoid gate": (of_vectors("silu"), ""),
+    "a mean of an image": (averaged((2, 3), (1, 16, 8, 8)), ""),
+    "a mean over channels": (averaged((1,), (1, 16, 8, 8)), FOUR),
+    "a mean over channels of a row": (averaged((1,), (1, 16, 1, 8)), ""),
+    "a mean over rows of a sequence": (averaged((1,), (1, 8, 16)), ""),
+    "a mean over the last of three axes": (averaged((2,), (2, 8, 16)), FOUR),
+    "a mean over a batch": (averaged((0,), (2, 4, 8, 8)), FOUR),
+    "a mean of long lines": (averaged((1,), (8, 5000)), FOUR),
 }
 
 

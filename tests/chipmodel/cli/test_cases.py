@@ -9,6 +9,7 @@ from tests.support.folders import ROOT
 
 CASES = ROOT / "tests" / "data" / "cases"
 DNN = ("--chip", "luna-csk6", "--streamer", "sync", "--in-place", "none", "--cascade", "off")
+ONE_STEP = ("--streamer", "sync", "--cascade", "off")
 CACHE = ("--state", "cache=cache_out", "--steady-state", "8")
 SMALL = ("--chip", "stm32n6", "--set", "shared_memory.bytes=512")
 ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
@@ -19,7 +20,22 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
         "8 buffers fit in 7.9 KiB (8,059 B); a plan",
     ),
     (("pack", "gaps_300.csv"), 0, "40 buffers fit in 820 B; no plan needs less."),
+    (
+        ("pack", "context_core.csv", "--packer", "context:core", "--capacity", "320"),
+        0,
+        "fit in 320 B",
+    ),
+    (("simulate", "exact_not_smallest.yaml", *DNN, "--packer", "exact"), 0, "peak 5,128 B"),
     (("simulate", "exact_not_smallest.yaml", *DNN, "--packer", "cp-sat"), 0, "peak 5,128 B"),
+    (("simulate", "group_norm_224.yaml", *ONE_STEP, "--chip", "stm32n6"), 0, "peaks at 1.54 MiB"),
+    (("arena", "fp16_dequantize.tflite"), 2, "no kernel for DEQUANTIZE 0 (FLOAT16 to FLOAT32)"),
+    (("arena", "var_handle.tflite"), 0, "by the runtime's planner 384 as large"),
+    (
+        ("report", "store_area.sqlite", "-o", "new.html"),
+        0,
+        "left out rows d43b8a026ed0fd55, 69590bd91e836fb7, cd4a1c13da63fc11, 05ea1891e1de34ea: the store "
+        "says nothing of what their designs cost",
+    ),
     (
         ("simulate", "concat_users.yaml", "--chip", "stm32n6"),
         0,
@@ -38,11 +54,7 @@ ROWS: tuple[tuple[tuple[str, ...], int, str], ...] = (
     ),
     (("simulate", "att_u55.yaml", "--chip", "alif-e7"), 0, "not timed: kt (transpose), s (matmul)"),
     (("simulate", "if_arm_shape.onnx", "--shape", "n=8"), 0, "fits"),
-    (
-        ("simulate", "kv_scatter.onnx", "--state", "cache=cache_out", "--steady-state", "8"),
-        0,
-        "peak at 65.1 KiB",
-    ),
+    (("simulate", "kv_scatter.onnx", *CACHE), 0, "peak at 65.1 KiB"),
     (
         ("simulate", "loop_as_documented.yaml"),
         2,

@@ -1,6 +1,9 @@
 """Packers into shared blocks: published examples of their sources, rules by hand, and guarantees."""
 
+import json
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,6 +19,7 @@ from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
+from tests.support.command_line import call
 from tests.support.folders import ROOT
 from workloads.packing.problem_csv import parse_packing
 from workloads.zoo import build
@@ -187,6 +191,22 @@ def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
     assert [round(size / MIB, 2) for size in nodes.sizes] == [12.25, 3.06, 3.06]
     assert pool(resnet18, 0).peak(resnet18) == sum(nodes.sizes) == 19_267_584
     assert check(resnet18, pool(resnet18, 0)) == ()
+
+
+def test_simulate_gives_resnet18s_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the network's input, which the source has outside of its pool, and with weights where they lie:
+    a tensor larger than all before it begins a node, the others lie in one of these."""
+    words = "zoo:resnet18?input=448 --dtype float32 --packer pool:0 --streamer sync --cascade off"
+    chip = ("--chip", ROOT / "bench" / "framework_platform.yaml", "--set", "weights.in_place=always")
+    plan = tmp_path / "plan.json"
+    assert call(capsys, "simulate", *words.split(), *chip, "--plan", plan)[0] == 0
+    made = json.loads(plan.read_text())
+    starts = sorted({buffer["offset"] for buffer in made["buffers"]})
+    sizes = [stop - start for start, stop in pairwise([*starts, made["peak_bytes"]])]
+    own, *nodes = (round(size / MIB, 2) for size in sizes)
+    assert (own, nodes) == (2.3, [12.25, 3.06, 3.06])
+    named = {buffer["name"]: buffer["offset"] for buffer in made["buffers"]}
+    assert [named[name] for name in ("input", "conv1", "maxpool", "layer1.0.conv2")] == starts
 
 
 @pytest.mark.parametrize(("threshold", "nodes"), [(0.25, 8), (REUSE_THRESHOLD, 14)])

@@ -10,7 +10,7 @@ from chipmodel.geometry.interval import Interval, merged
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkClass, NetworkTraits
 from chipmodel.model.commands import Command
-from chipmodel.model.core_parts import CorePart, CoreSplit
+from chipmodel.model.core_parts import CorePart
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.path_costs import Paths
 from chipmodel.model.plan import Problem, Solved
@@ -111,17 +111,6 @@ class AskedPlanners(NamedTuple):
     packer: str
 
 
-BINDING_SHARE = 0.85
-"""The share of a run from which on the DMA engine counts as what binds (assumed)."""
-
-
-class SplitProgram(NamedTuple):
-    """How ops were split over cores, and the program before."""
-
-    split: CoreSplit
-    whole: Program
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """A simulated plan. ``sync_cycles`` are the cycles of the same program on the same chip with every load
@@ -144,9 +133,6 @@ class Result:
     cores: tuple[CorePlan, ...] = ()
     """One for each core of a chip with several. Then ``schedule`` joins those of all cores, and ``problem``,
     ``solved`` and ``attempts`` are those of the core with the highest peak."""
-    split: SplitProgram | None = None
-    """Which ops ``program`` has split over cores, and the network with whole ops, for which ``bound`` holds;
-    None where each op runs on one core."""
     default_cycles: int | None = None
     """What the plan of the default streamer takes, with which a streamer that searches began; else None."""
     one_core_cycles: int | None = None
@@ -172,7 +158,7 @@ class Result:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader is to know about the program and its answer, in sentences."""
-        notes = (*self.program.notes, *self._split_notes(), *self._cpu_notes())
+        notes = (*self.program.notes, *self._core_notes(), *self._cpu_notes())
         if not self.cut_short:
             return notes
         return *notes, f"ended early: {'; '.join(self.cut_short)}"
@@ -185,20 +171,12 @@ class Result:
         what = f"{compiler} leaves {len(self.left_to_cpu):,} ops to the CPU, where they are not timed"
         return (f"{what}: {named}. The total has the cycles that the NPU would take for them",)
 
-    def _split_notes(self) -> tuple[str, ...]:
-        """What was split over cores, and what keeps more of them from helping."""
+    def _core_notes(self) -> tuple[str, ...]:
+        """What may keep several cores from helping."""
         if not self.cores:
             return ()
-        ops = self.split.split.ops if self.split else ()
-        rows = sum(each.by == "rows" for each in ops)
-        parts = f"{rows} ops are split over cores in bands of rows, {len(ops) - rows} in slices of channels"
         busy = self.trace.busy("dma") / max(1, self.trace.cycles)
-        engine = f"the DMA engine, which all cores share, is busy for {busy:.0%} of the run"
-        if not ops:
-            return (f"no op is split over cores; {engine}",)
-        if busy >= BINDING_SHARE:
-            return (f"{parts}; {engine} and is what binds",)
-        return (f"{parts}; {engine}, and cores wait for halo rows and for what is not split",)
+        return (f"the DMA engine, which all cores share, is busy for {busy:.0%} of the run",)
 
     def on_core(self, core: int) -> Result:
         """The result of one core: its plan, and the events of its NPU and of its transfers."""

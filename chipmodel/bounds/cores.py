@@ -1,24 +1,18 @@
 """Lower bound on the cycles of a program's ops on several cores, for every assignment of ops to cores.
 
-An op that cannot be split runs on one core, and so do the ops of a cascade. Another core gets a tensor when
-all of it is made, of a cascade when the cascade has ended. So more cores do not shorten a chain of such ops,
-each of which reads what the one before it made: in the whole chain only one NPU is busy at any time.
-
-An op that may be split (``chipmodel.rewrites.core_split``) takes at least its share of the cycles on all
-cores together. Between two ops that are not split, one of which needs what the other one made, all that lies
-between them is computed after the one and before the other: their shares add up to the chain. Of an op that
-does not read all that the one before made, the rest may be computed later, and does not count.
+An op runs on one core, and so do the ops of a cascade. Another core gets a tensor when all of it is made, of
+a cascade when the cascade has ended. So more cores do not shorten a chain of ops, each of which reads what
+the one before it made: in the whole chain only one NPU is busy at any time.
 
 A chain is as long as the sum of its ops also where some of them are a cascade. These run on one NPU, all of
 them after the first step of the first one, which waits for what came before the cascade. That needs every
 step of each op to read some of what the one before it made. A step of a concat or of a padding may not
 (``_reads_always``), and may run earlier; there the chain is as long as up to the op before, and no longer.
-The parts of a split op may be in several cascades, and so add nothing to a chain with cascades.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Op, Program, ops
@@ -27,11 +21,7 @@ from chipmodel.npu.least_costs import read_share
 
 
 def least_compute_cycles(
-    program: Program,
-    cores: int,
-    cycles: Mapping[str, int],
-    cascades: bool = False,
-    may_split: Collection[str] = (),
+    program: Program, cores: int, cycles: Mapping[str, int], cascades: bool = False
 ) -> int:
     """Cycles from the start of the first op to the end of the last one on ``cores`` NPUs, at least.
 
@@ -39,7 +29,7 @@ def least_compute_cycles(
     bounds: an equal share of the sum, and the longest chain of nodes of the outermost body. An ``if`` or
     ``loop`` runs on one core, but may wait for its inputs in the middle: it ends neither before they are
     made, nor before the sum of its own cycles. With ``cascades`` the ops of a chain may take turns on one
-    core. The ops ``may_split`` may run on all cores at once.
+    core.
     """
     longest = 0
     made: dict[str, int] = {}
@@ -52,10 +42,7 @@ def least_compute_cycles(
         if isinstance(node, Op):
             before = _reads_always(node) if cascades else node.inputs
             first = max((_needed(node, name, made, begun) for name in before), default=0)
-            split = node.name in may_split
-            own = total if not split else 0 if cascades else total // cores
-            end = max(ready, total // cores if split else total, first + own)
-            first = first if split else end
+            first = end = max(ready, first + total)
         for name in (name for op in run for name in op.outputs):
             made[name] = max(end, made.get(name, 0))
             begun[name] = max(first, begun.get(name, 0))

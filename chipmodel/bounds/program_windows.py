@@ -12,7 +12,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.short_path import ShortPath, short_path
 from chipmodel.model.time_bound import Binding, ProofSegment, ProvenCycles, TimeBound, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_other_ops
+from chipmodel.rewrites.channel_parts import has_other_ops
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 from chipmodel.verify.proven_cycles import MAX_PROVEN_RUNS, borders, segment_cycles

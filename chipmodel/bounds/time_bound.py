@@ -16,7 +16,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import Binding, TimeBound, Unit, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_other_ops, splittable
+from chipmodel.rewrites.channel_parts import has_other_ops
 from chipmodel.rewrites.steady_state import kept_bytes
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost, least_cost_anywhere
@@ -65,7 +65,7 @@ def time_bound(
     inner = ((op, times, accumulating(program, op) if cascades else op) for op, times in runs)
     cycles = {op.name: times * least_cycles(chip.npu, each, columns=cascades) for op, times, each in inner}
     found: list[TimeBound | None] = [
-        _over_all(runs, "npu", _least_compute_cycles(program, chip, cycles, cascades)),
+        _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades, inferences)),
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)
@@ -74,11 +74,6 @@ def time_bound(
         found.append(window_time_bound(program, chip, path))
     best = max((bound for bound in (*found, joined) if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)
-
-
-def _least_compute_cycles(program: Program, chip: Chip, cycles: Mapping[str, int], cascades: bool) -> int:
-    may_split = splittable(program) if chip.cores > 1 else ()
-    return least_compute_cycles(program, chip.cores, cycles, cascades, may_split)
 
 
 def _over_all(runs: list[tuple[Op, int]], unit: Unit, cycles: int) -> TimeBound:

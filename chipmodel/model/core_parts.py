@@ -4,8 +4,6 @@ A node of the program's outermost body, an op or a whole ``if`` or ``loop``, run
 one core makes for another passes through Psram: it is an output of its maker's part and an input of each
 part that reads it. Each part is a program of its own for every stage from the streamer to the verifier.
 
-A node may first have become one for each core (``chipmodel.rewrites.core_split``, as a ``CoreSplit`` says).
-
 Every core runs its nodes in the order of the whole program, and waits for a tensor of another core no
 earlier than at the first op that comes after its maker in that order (``Program.arrivals``). So cores never
 wait for one another in a circle: of all nodes that are not done, the first one in the order of the
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from chipmodel.geometry.groups import joined
 from chipmodel.model.program import Body, Op, Program, nodes, ops, reads, with_ops
@@ -31,40 +28,6 @@ class CorePart:
     program: Program
     imports: Mapping[str, int]
     exports: Mapping[str, str]
-
-
-SplitAxis = Literal["rows", "channels"]
-
-
-@dataclass(frozen=True, slots=True)
-class OpSplit:
-    """An op in bands of rows or slices of channels, one on each of the first ``cores`` cores."""
-
-    op: str
-    by: SplitAxis
-    cores: int
-
-
-@dataclass(frozen=True, slots=True)
-class CoreSplit:
-    """The ops that are split, in the order of the program; all others run on one core. Each core computes the
-    rows of the tensors ``again`` that it reads, also those of another core's band."""
-
-    ops: tuple[OpSplit, ...] = ()
-    again: tuple[str, ...] = ()
-
-    @property
-    def cores(self) -> int:
-        """The most cores that an op is split over; 1 if none is split."""
-        return max((each.cores for each in self.ops), default=1)
-
-    def by_op(self) -> dict[str, OpSplit]:
-        """The split of each op, by its name."""
-        return {each.op: each for each in self.ops}
-
-
-WHOLE_OPS = CoreSplit()
-"""Every op on one core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def with_paths(
 
 def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
     """The least cycles along a path: known for the simulated one; streamers that search have more bounds."""
-    asked, program = result.asked, result.split.whole if result.split else result.program
+    asked, program = result.asked, result.program
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
     if quick and path == result.trace.path and not result.cores:
         return result.bound

@@ -1,7 +1,6 @@
 """A program on a chip with several cores: partition, one plan for each core, one Psram, one simulation.
 
-As the memories are private, each core has a packing problem of its own. Ops run whole on one core each, or
-split over cores (``chipmodel.rewrites.core_split``), whichever is simulated to be faster.
+As the memories are private, each core has a packing problem of its own. Each op runs on one core.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from chipmodel.answers.result import CorePlan, Result, SplitProgram
+from chipmodel.answers.result import CorePlan, Result
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, ChipmodelError, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate, simulate_cores
-from chipmodel.model.core_parts import CorePart, CoreSplit, split
+from chipmodel.model.core_parts import CorePart, split
 from chipmodel.model.fit import plan_fit
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
@@ -32,26 +31,20 @@ from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.searched import begun_with_default
-from chipmodel.pipeline.split_choice import split_candidates
 from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
 """The share of the time until a deadline that the plans of one partition may take; the rest is for the other
 one, one core alone and streamer ``sync``."""
-SCREENING_STREAMER = "prefetch-greedy"
-"""With which splits of ops over cores are compared: one schedule, mostly near the fastest."""
-MOST_SPLITS = 2
-"""Splits that are planned as asked, the best of those that were compared (assumed)."""
 
 
 def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound | None = None) -> Result:
     """Plan and simulate a program on all cores of the chip, and on one core to compare with.
 
     The balanced partition is kept where it is faster than the one that leaves the ops for which the
-    workload names no core on core 0, and a program with ops split over cores where it is faster than both.
-    ``bound`` is as in ``run``. Raises DoesNotFit, BadInput and PluginFault as ``run``, and BadInput for an
-    assignment that cannot be.
+    workload names no core on core 0. ``bound`` is as in ``run``. Raises DoesNotFit, BadInput and PluginFault
+    as ``run``, and BadInput for an assignment that cannot be.
     """
     capacity = request.chip.shared_memory.bytes
 
@@ -66,7 +59,7 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound
         request,
         make,
         lambda run: (not run.fits, run.trace.cycles),
-        lambda run: run.split.whole if run.split else run.program,
+        lambda run: run.program,
     )
     return replace(best, default_cycles=default.trace.cycles, asked=request.asked) if default else best
 
@@ -102,7 +95,6 @@ def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBoun
         one_core_cycles=one_core_cycles,
         merge=request.merge,
         asked=request.asked,
-        split=None if tried.partition.split is None else SplitProgram(tried.partition.split, request.program),
     )
 
 
@@ -173,11 +165,10 @@ def _fitting(request: PlanRequest, choices: Mapping[str, str]) -> _Tried:
 
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """The core of each node of a program; ``split`` says which ops of the network are split in it."""
+    """The core of each node of a program."""
 
     program: Program
     core_of: Mapping[str, int]
-    split: CoreSplit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +193,11 @@ def _fastest(request: PlanRequest, choices: Mapping[str, str]) -> tuple[_Tried, 
 
 
 def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
-    """Plans on as few cores as the workload allows, of the balanced partition, and with ops split over cores.
-    Raises what the first raises where there is none."""
+    """Plans on as few cores as the workload allows, and of the balanced partition. Raises what the first
+    raises where there is none."""
     program, chip = request.program, request.chip
     whole = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
     candidates = [_Partition(program, core_of) for core_of in whole[: 1 if whole[0] == whole[1] else 2]]
-    quick = replace(request, streamer=SCREENING_STREAMER, cascade=CASCADE_OFF, smallest_peak=False, stop=None)
-    splits = _fastest_splits(quick, choices) if request.split_ops and not named_ops(request) else []
-    candidates += [tried.partition for tried in splits if quick != request]
     found: list[_Tried] = []
     refusals: list[ChipmodelError] = []
     for partition in candidates:
@@ -217,42 +205,9 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
             found.append(_try(request.until(request.deadline.share(PARTITION_SHARE)), choices, partition))
         except (BadInput, DoesNotFit) as refusal:
             refusals.append(refusal)
-    found += splits if quick == request else []
     if not found:
         raise refusals[0]
     return found
-
-
-def _fastest_splits(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried]:
-    """Programs with ops split over cores that are fastest as ``request`` plans them.
-
-    First the best one by its forecast over each number of cores, then the others over as many cores as the
-    fastest of these: a forecast mistakes numbers of cores more than splits over one number.
-    """
-    left = split_candidates(request.program, request.chip)
-    firsts = {chosen.cores: chosen for chosen, _ in reversed(left)}
-    left.sort(key=lambda each: each[0] != firsts[each[0].cores])
-    found: list[_Tried] = []
-    for number, (chosen, made) in enumerate(left):
-        if found and request.deadline.ends("splits of ops over cores"):
-            break
-        fastest = found[0].partition.split if found else None
-        if number < len(firsts) or fastest is None or chosen.cores == fastest.cores:
-            with suppress(DoesNotFit):
-                found.append(_try_split(replace(request, program=made), choices, chosen))
-                found.sort(key=lambda tried: _rank(request, tried))
-    return found[:MOST_SPLITS]
-
-
-def _try_split(request: PlanRequest, choices: Mapping[str, str], chosen: CoreSplit) -> _Tried:
-    """Plans of a program with split ops, whose joins of rows may have to be cut finer."""
-
-    def attempt(asked: PlanRequest) -> _Tried:
-        return _simulated(
-            asked, choices, _Partition(asked.program, balanced(asked.program, asked.chip), chosen)
-        )
-
-    return with_finer_cuts(request, attempt, lambda _: True)
 
 
 def _rank(request: PlanRequest, tried: _Tried) -> tuple[bool, int]:

@@ -9,9 +9,7 @@ from chipmodel.model.commands import Compute, walk
 from chipmodel.model.program import Program
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
-from chipmodel.pipeline.split_choice import split_program
 from chipmodel.plan_file.contents import PlanFile
-from chipmodel.rewrites.core_split import whole_name
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.made_twice import made_twice, named_twice
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
@@ -27,7 +25,7 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
     program
         The network as it was loaded, with the weights and large ops of ``chip``.
     plan
-        Says in which order the ops run, which are split over cores and which read weights in place.
+        Says in which order the ops run, and which read weights in place.
     chip
         The plan's chip.
 
@@ -41,29 +39,19 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
     in_place, steps = _steps(plan)
     program = made_twice(reuse(program, "all"), named_twice(steps))
     program = with_weights_in_place(program, chip, in_place)
-    split, faults = _verified(program, plan, chip)
+    faults = verify_file(program, plan, chip)
     for other in _other_programs(program, chip) if faults else ():
-        found, others_faults = _verified(other, plan, chip)
-        if not others_faults:
-            return found, disorder
-    return split, disorder or faults
+        if not verify_file(other, plan, chip):
+            return other, disorder
+    return program, disorder or faults
 
 
 def _steps(plan: PlanFile) -> tuple[frozenset[str], frozenset[str]]:
     """The ops of which a step of the plan reads weights in place, and the ops of all steps."""
     streams = (plan.commands, *(core.commands for core in plan.cores))
     every = [each for commands in streams for each in walk(commands) if isinstance(each, Compute)]
-    read = (whole_name(each.op) for each in every if each.weights_at)
+    read = (each.op for each in every if each.weights_at)
     return frozenset(read), frozenset(each.op for each in every)
-
-
-def _verified(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, tuple[str, ...]]:
-    """``program`` with the ops split that the plan splits, and what is wrong with the plan for it."""
-    try:
-        program = split_program(program, plan.split, chip)
-    except ValueError as error:
-        return program, (f"the plan splits ops that cannot be split: {error}",)
-    return program, verify_file(program, plan, chip)
 
 
 def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:

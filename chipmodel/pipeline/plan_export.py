@@ -25,13 +25,11 @@ from chipmodel.rewrites.op_order import names_in_order
 def plan_of(result: Result, chip: str, overrides: Sequence[str]) -> PlanFile:
     """The offsets and commands of ``result``, of each core if there are several; ``chip`` and ``overrides``
     are what the user called the chip."""
-    whole = result.split.whole if result.split else result.program
-    order = names_in_order(whole) if result.ordering else ()
+    order = names_in_order(result.program) if result.ordering else ()
     if not result.cores:
         planned = Planned(result.program, result.schedule, result.problem, result.solved, result.attempts)
         return plan_of_planned(planned, result.chip, chip, overrides, order, result.trace.path)
-    made = plan_of_cores(result.cores, result.program, result.chip, chip, overrides, order)
-    return replace(made, split=result.split.split) if result.split else made
+    return plan_of_cores(result.cores, result.program, result.chip, chip, overrides, order)
 
 
 def plan_of_cores(

@@ -55,8 +55,6 @@ class PlanRequest:
     the program; None: cascades keep rows, and bands of columns compute as many again as they need."""
     rows_in_place: bool = True
     """Whether, with ``cascade`` auto, outputs may take an input's memory row by row."""
-    split_ops: bool = True
-    """Whether, on several cores, ops may be split over them."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 

@@ -9,7 +9,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_PACKER, VENDOR_STREAMER
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.rewrites.splittable import has_other_ops
+from chipmodel.rewrites.channel_parts import has_other_ops
 
 
 def with_vendor(result: Result, request: PlanRequest) -> Result:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command
-from chipmodel.model.core_parts import WHOLE_OPS, CoreSplit
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.time_bound import ProvenCycles
 
@@ -74,8 +73,6 @@ class PlanFile:
     """Ops whose steps take turns, in the order in which they run."""
     order: tuple[str, ...] = ()
     """The names of all ops, branches and loops in order of execution; empty for the workload's own order."""
-    split: CoreSplit = WHOLE_OPS
-    """Which ops of the network are split over cores: the commands are of their parts."""
     bounds: tuple[ProvenCycles, ...] = ()
     """Cycles that no plan of some space beats, each with its proof."""
     arena_bytes: int = 0

@@ -23,7 +23,6 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
-from chipmodel.model.core_parts import CoreSplit, OpSplit
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import CascadeOps, Part, Phase, PhaseKind
 from chipmodel.model.time_bound import ProofSegment, ProvenCycles, Unit
@@ -236,6 +235,4 @@ _record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})
 PLAN: JsonRecord[PlanFile] = _record(
     PlanFile, *_HEAD, "bounds?", *_ON_A_CORE, also=("format",), codecs={"cascades": _CASCADES}
 )
-_record(OpSplit, "op", "by", "cores", codecs={"cores": COUNT})
-_record(CoreSplit, "ops", "again?")
-PLAN_OF_CORES: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "split?", "cores", also=("format",))
+PLAN_OF_CORES: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "cores", also=("format",))

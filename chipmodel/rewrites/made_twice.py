@@ -19,8 +19,8 @@ from math import inf
 
 from chipmodel.model.program import Body, Node, Op, Program, bodies, with_bodies
 from chipmodel.model.work import Pool
+from chipmodel.rewrites.channel_parts import FIRST_MARK, SLICE_MARK
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.splittable import FIRST_MARK, SLICE_MARK
 
 MOST_OPS = 12
 """Ops that run twice for one tensor, at most: no block of a network in the zoo has more than seven."""

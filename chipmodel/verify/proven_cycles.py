@@ -31,7 +31,7 @@ from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import ShortPath, short_path
 from chipmodel.model.time_bound import ProofSegment, ProvenCycles, has_turns, plan_space
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
-from chipmodel.rewrites.splittable import has_other_ops
+from chipmodel.rewrites.channel_parts import has_other_ops
 from chipmodel.rewrites.weights_in_place import bounded_program
 from chipmodel.timing.transfer import least_cost_anywhere
 

@@ -33,9 +33,16 @@ from chipmodel.model.program import (
     reads,
 )
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
-from chipmodel.rewrites.core_split import part_tensor, slice_work
+from chipmodel.rewrites.channel_parts import (
+    SLICE_MARK,
+    bands,
+    channel_axis,
+    channelwise,
+    may_split_channels,
+    part_tensor,
+    slice_work,
+)
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.splittable import SLICE_MARK, bands, channel_axis, channelwise, may_split_channels
 from chipmodel.rewrites.true_parts import true_op
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rewritten_ops import SUM_TYPES, Rewritten, rewritten, summed_over

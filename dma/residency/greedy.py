@@ -21,8 +21,8 @@ from chipmodel.model.identity import Same
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.model.tier_states import StateSearch
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
+from chipmodel.rewrites.channel_parts import SLICE_MARK
 from chipmodel.rewrites.in_place import PlaceInTensor
-from chipmodel.rewrites.splittable import SLICE_MARK
 from dma.residency import storages
 from dma.residency.rings import SharedRing, rings_of
 from dma.residency.tiling import NONE_KEPT, least_parts, least_stripe, least_weights

@@ -16,8 +16,8 @@ from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Pool
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.channel_parts import SLICE_MARK, bands
 from chipmodel.rewrites.in_place import CHOICES, reuse
-from chipmodel.rewrites.splittable import SLICE_MARK, bands
 from dma.residency.channel_slices import SUM, Chain, chains, in_slices, whole_name
 from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Fault

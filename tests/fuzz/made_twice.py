@@ -22,9 +22,9 @@ from chipmodel.hardware.chip import InPlaceReading
 from chipmodel.model.program import Op, Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.channel_parts import FIRST_MARK
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.rewrites.made_twice import SqueezedBlock, made_twice, named_twice, squeezed_blocks
-from chipmodel.rewrites.splittable import FIRST_MARK
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Fault

@@ -25,7 +25,6 @@ NAMES = (
     "cascades",
     "channel-slices",
     "core-cascades",
-    "core-splits",
     "cycle-bounds",
     "exact-packers",
     "execution",

@@ -6,12 +6,10 @@ from functools import partial
 
 import pytest
 
-from chipmodel.model.program import Program
 from tests.fuzz import (
     cascades,
     channel_slices,
     core_cascades,
-    core_splits,
     further_memories,
     loaded_rings,
     made_again,
@@ -113,11 +111,6 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             {"planned": 5, "rings": 6, "in_cascades": 1, "executed": 5, "stepped": 0},
         ),
         (
-            core_splits.check,
-            range(6, 15),
-            {"planned": 4, "rows": 0, "channels": 0, "again": 0, "computed": 0, "executed": 0, "stepped": 0},
-        ),
-        (
             core_cascades.check,
             (*range(12), 54, LENT),
             {
@@ -145,7 +138,6 @@ def test_random_plans_are_right(check: Check, seeds: Sequence[int], more_than: M
         ("further_memories.verify_file", further_memories.check, range(4)),
         ("weights_in_place.verify_file", weights_in_place.check, range(6)),
         ("core_cascades.verify_cores", core_cascades.check, range(12)),
-        ("core_splits.verify_cores", core_splits.check, range(6, 15)),
     ],
 )
 def test_a_search_reports_what_the_verifier_says(
@@ -157,18 +149,6 @@ def test_a_search_reports_what_the_verifier_says(
     monkeypatch.setattr(f"tests.fuzz.{verifier}", wrong)
     with pytest.raises(Fault, match="as if"):
         found(check, seeds)
-
-
-@pytest.mark.slow
-def test_core_splits_reports_a_bound_that_is_beaten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bound that gives each op as a whole to one core is none for ops that are split."""
-
-    def none(program: Program) -> frozenset[str]:
-        return frozenset()
-
-    monkeypatch.setattr("chipmodel.bounds.time_bound.splittable", none)
-    with pytest.raises(Fault, match="faster than the lower bound"):
-        found(core_splits.check, range(100))
 
 
 def test_channel_slices_reports_weights_of_other_channels(monkeypatch: pytest.MonkeyPatch) -> None:

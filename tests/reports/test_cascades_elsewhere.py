@@ -65,7 +65,7 @@ def test_each_core_has_its_cascades_in_every_output() -> None:
     page = render_page(result)
     assert all(f"<summary>{name}</summary>" in page for name in names)
     (note,) = result.notes[len(result.program.notes) :]
-    assert note.startswith("no op is split over cores; ")
+    assert note.startswith("the DMA engine, which all cores share, ")
 
 
 def test_the_plan_of_several_cores_is_verified_and_computes() -> None:

@@ -10,7 +10,7 @@ from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
 from chipmodel.hardware.further_memories import FurtherMemory
-from chipmodel.model.program import Program, ops, with_ops
+from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.least_costs import least_cycles
@@ -85,32 +85,15 @@ def test_a_bound_names_the_plans_that_it_holds_for() -> None:
 
 
 @pytest.mark.parametrize("cascades", [False, True])
-def test_more_cores_do_not_shorten_a_chain_that_cannot_be_split(cascades: bool) -> None:
-    """Four ops of 16 x 16 MACs, one after another, on the core that the workload names: ops that take turns
-    run on one core. Without a core they may be split."""
+def test_more_cores_do_not_shorten_a_chain(cascades: bool) -> None:
+    """Four ops of 16 x 16 MACs, one after another: ops that take turns run on one core."""
     builder = ProgramBuilder("chain")
     x = builder.input("x", (1, 16))
     for name in "abcd":
         x = builder.dense(name, x, 16, bias=False)
     builder.output(x)
     two, program = replace(fast_dma(PLAIN), cores=2), builder.build()
-    named = replace(program, body=with_ops(program.body, lambda op: replace(op, core=0)))
-    assert time_bound(named, two, {}, cascades=cascades).cycles == 4 * 256
-    assert time_bound(program, two, {}, cascades=cascades).cycles == 4 * 256 // 2
-
-
-def test_what_is_not_split_waits_for_all_parts_of_what_it_reads() -> None:
-    """A dense layer that may be split between two that may not: in a cascade its parts may take turns with
-    the last one, else each core has at least its share between them."""
-    builder = ProgramBuilder("between")
-    x = builder.input("x", (1, 16))
-    for name in "abc":
-        x = builder.dense(name, x, 16, bias=False)
-    builder.output(x)
-    program, cycles = builder.build(), {"a": 100, "b": 60, "c": 100}
-    assert least_compute_cycles(program, 4, cycles, may_split=("b",)) == 100 + 15 + 100
-    assert least_compute_cycles(program, 4, cycles, cascades=True, may_split=("b",)) == 200
-    assert least_compute_cycles(program, 4, cycles, may_split=("a", "b", "c")) == 65
+    assert time_bound(program, two, {}, cascades=cascades).cycles == 4 * 256
 
 
 def test_steps_of_a_concat_may_run_before_one_of_its_inputs_in_a_cascade() -> None:

@@ -171,7 +171,7 @@ def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None
     builder.output(builder.elementwise("add", "all", stems))
     program = builder.build()
     quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
-    result = run(PlanRequest(program, quick, split_ops=False))
+    result = run(PlanRequest(program, quick))
     assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
     assert result.one_core_cycles is not None
     assert result.lower_bound_cycles <= result.trace.cycles < result.one_core_cycles

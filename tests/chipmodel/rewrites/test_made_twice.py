@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Op, Program
+from chipmodel.rewrites.channel_parts import has_other_ops
 from chipmodel.rewrites.in_place import InPlace, reuse
 from chipmodel.rewrites.made_twice import made_twice, named_twice, squeezed_blocks, worth_twice
-from chipmodel.rewrites.splittable import has_other_ops
 from workloads.build.builder import ProgramBuilder
 
 

@@ -14,6 +14,10 @@ from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Summ
 from chipmodel.npu.cycles import and_reading, busy_cycles
 from chipmodel.npu.models import model_cycles
 
+ROWS_DIVIDED, MOST_ROWS = 512, 4096
+"""Rows up to which all divisions of a sum are tried, which takes their square in time, and those up to which
+all parts are."""
+
 
 def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
     """The least cycles of ``op`` on the NPU in at least so many stripes and slices, with ``columns`` in any
@@ -54,10 +58,15 @@ def _whole(op: Op) -> Op:
 
 
 def _least_added_up(npu: Npu, op: Op) -> int:
-    """The least cycles of an op that adds up rows in parts of any of them, without its accumulators."""
+    """The least cycles of an op that adds up rows in parts of any of them, without its accumulators: of many
+    rows, as if every part cost as little for a row as the best one; of even more, none."""
     work = op.work
     assert isinstance(work, Pool | Matmul)
+    if work.rows > MOST_ROWS:
+        return 0
     each = [model_cycles(npu, op, work.part(rows, work.channels)) for rows in range(1, work.rows)]
+    if work.rows > ROWS_DIVIDED:
+        return ceil(work.rows * min(Fraction(cycles, rows) for rows, cycles in enumerate(each, 1)))
     least = [0]
     for rows in range(1, work.rows + 1):
         last_parts = range(1, min(rows, len(each)) + 1)

@@ -11,9 +11,10 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 from chipmodel.npu.cycles import op_cycles, op_phases
-from chipmodel.npu.least_costs import least_cycles
+from chipmodel.npu.least_costs import MOST_ROWS, ROWS_DIVIDED, least_cycles
 from dma.residency.tiling import Tiling
 from tests.support.chips import LUNA_LIKE
+from tests.support.work import calls
 from workloads.build.builder import ProgramBuilder
 
 side = st.integers(1, 20)
@@ -192,3 +193,27 @@ def test_a_part_of_pooling_moves_the_accumulators_twice() -> None:
     (_, row), by_rows = pool(1), accumulating(program, op)
     moved = 4 * 64 // 8 + 4 * 64 // 16
     assert op_cycles(LUNA_LIKE.npu, by_rows, 1, 64) == op_cycles(LUNA_LIKE.npu, row, 1, 64) + moved
+
+
+@pytest.mark.parametrize("chip", ["luna-csk6", "stm32n6"])
+def test_the_least_cycles_of_many_rows_that_are_added_up_take_no_square_of_work(chip: str) -> None:
+    """With all divisions tried, 22,400 rows took 71 s; the bound of as many is a little lower than before."""
+    npu = load_chip(chip).npu
+
+    def added_up(rows: int) -> Op:
+        builder = ProgramBuilder("pooled")
+        x = builder.input("x", (1, 16, rows, 8))
+        builder.output(builder.pool("pool", x, None, kind="average_pool"))
+        program = builder.build()
+        return accumulating(program, next(program.ops()))
+
+    divided, rated = added_up(ROWS_DIVIDED), added_up(ROWS_DIVIDED + 1)
+    before, after = (least_cycles(npu, each) for each in (divided, rated))
+    assert 0.95 * before <= after <= op_cycles(npu, rated, ROWS_DIVIDED + 1, 16)
+    few, many, most = map(added_up, (520, 1040, 100 * MOST_ROWS))
+    assert calls(lambda: least_cycles(npu, many)) < 3 * calls(lambda: least_cycles(npu, few))
+    assert calls(lambda: least_cycles(npu, most)) < calls(lambda: least_cycles(npu, few))
+    for height in (1, 7, 100):
+        parts = 1040 // height * op_cycles(npu, many, height, 16)
+        parts += op_cycles(npu, many, 1040 % height, 16) if 1040 % height else 0
+        assert parts >= least_cycles(npu, many)

@@ -54,7 +54,7 @@ CASCADED: Mapping[str, int] = {
 """Networks in which cascades are named, and the least SharedMemory in KiB to try first."""
 EVERY_CASCADED = 3
 """One in so many seeds has cascades."""
-QUICK = ("sync", "ping-pong", "ping-pong:wait=early", "ping-pong-across", "weight-pipeline:7", "prefetch-k:3")
+QUICK = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline:7", "prefetch-k:3")
 STREAMERS = (*QUICK, "prefetch-greedy", "resident-knapsack")
 """Those that try many schedules plan random trees only."""
 PACKERS = ("naive", "sequential", "large-first", "short-first", "greedy-best-fit", "conflict-first")

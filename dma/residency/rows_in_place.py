@@ -67,6 +67,22 @@ def _groups(program: Program, takes: Mapping[str, str]) -> Iterator[tuple[str, l
     yield from ((name, group) for name, group in groups.items() if any(op.name in takes for op, _ in group))
 
 
+ALL_UP_TO, EACH_OF = 256, 64
+"""Numbers of rows that are all tried, and the share of a larger one by which the next is larger."""
+
+
+def numbers_tried(rows: int) -> Iterator[int]:
+    """Yield the numbers of rows that are tried of so many: all small ones, of larger ones one in sixty-four.
+
+    >>> list(numbers_tried(3)), sum(1 for _ in numbers_tried(22_400))
+    ([1, 2, 3], 552)
+    """
+    number = 1
+    while number <= rows:
+        yield number
+        number += max(1, number // EACH_OF if number >= ALL_UP_TO else 1)
+
+
 @dataclass(frozen=True, slots=True)
 class RowsOption:
     """So many ``rows`` a step: the ``bytes`` that input and output then take together, and all cycles."""
@@ -97,11 +113,11 @@ class RowsTable:
         return sum(self.program.tensors[name].bytes for name in (self.takes[op.name], op.outputs[0]))
 
     def options(self, op: Op) -> list[RowsOption]:
-        """The numbers of rows that take less memory than both tensors, each faster than all fewer ones."""
+        """The numbers of rows tried that take less memory than both tensors, each faster than all fewer."""
         if op.name not in self.known:
             found = self.known[op.name] = []
             computed = cache(partial(op_cycles, self.chip.npu, op, channels=op.work.channels))
-            for rows in range(1, op.work.rows + 1):
+            for rows in numbers_tried(op.work.rows):
                 if (size := self.bytes(op, rows)) >= self.both(op):
                     break
                 sizes = Tiling(rows, op.work.channels).stripes(op).sizes()

@@ -11,8 +11,9 @@ from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
 from dma.residency.joint import decide_jointly
-from dma.residency.rows_in_place import RowsTable, least_rows_in_place, with_rows_in_place
+from dma.residency.rows_in_place import RowsTable, least_rows_in_place, numbers_tried, with_rows_in_place
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.work import calls
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 from workloads.zoo.layers import concat
@@ -113,3 +114,20 @@ def test_inputs_of_a_concat_are_made_in_its_output_if_all_of_them_fit(
     chip = with_memory(LUNA_LIKE, kibibytes << 10, 1)
     found = decide_jointly(fire(), chip, kibibytes << 10, lambda _: 64)
     assert {name for name, whole in found.storage.items() if whole == "j" != name} == in_place
+
+
+def test_of_many_rows_few_numbers_are_tried() -> None:
+    def table(rows: int) -> RowsTable:
+        builder = ProgramBuilder("rows")
+        x = builder.elementwise("relu", "before", [builder.input("x", (1, 2, rows, 2))])
+        x = builder.conv("op", x, 2, 3, pad=1, groups=2)
+        builder.output(builder.elementwise("relu", "after", [x]))
+        return RowsTable(builder.build(), load_chip("luna-csk6"))
+
+    def counted(rows: int) -> int:
+        made = table(rows)
+        (op,) = (op for op in made.ops if op.name in made.takes)
+        return calls(lambda: made.options(op))
+
+    assert [*numbers_tried(256)] == [*range(1, 257)]
+    assert counted(20_000) < 20 * counted(400)

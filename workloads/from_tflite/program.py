@@ -18,7 +18,7 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
-from workloads.from_onnx.graph import OnnxNode, live_nodes
+from workloads.from_onnx.graph import ArmRefused, OnnxNode, live_nodes
 from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
@@ -80,7 +80,10 @@ def _program(state: ImportState, path: Path) -> Program:
     nodes = rewritten(nodes, state.facts, kept)
     low = OnnxLowering(builder, view_of(nodes, state.facts, kept), OPSET, state.reading.strict)
     low.declare([*inputs, *(first for first, _ in state.states.values() if first)])
-    low.run(nodes)
+    try:
+        low.run(nodes)
+    except ArmRefused as refused:  # The runtime prepares every arm before it runs one.
+        raise refused.reason from None
     for name in kept:
         if name in low.values:
             builder.output(low.values[name])

@@ -116,6 +116,13 @@ def test_a_branch_has_an_arm_for_each_subgraph(tmp_path: Path) -> None:
     assert branch.condition == "t0"
 
 
+def test_a_branch_with_an_arm_that_cannot_run_is_refused(tmp_path: Path) -> None:
+    model = MODELS["conditional"]()
+    model.graphs[2].operators[0]["options"]["DepthMultiplier"] = 8
+    with pytest.raises(BadInput, match="in 0 groups does not fit the 4 channels"):
+        loaded(model, tmp_path)
+
+
 def test_a_counted_loop_makes_as_many_iterations_as_it_counts(tmp_path: Path) -> None:
     program = loaded(repeated(5), tmp_path)
     (loop,) = (node for node in program.nodes() if isinstance(node, Loop))

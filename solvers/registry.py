@@ -253,7 +253,7 @@ def solve(
     except MemoryOverflow as reason:
         plan, overflow = Plan({}), str(reason)
     except TimeIsOver:
-        plan = imported(FALLBACK)(problem, limits.until(began))
+        plan = imported(FALLBACK)(problem, limits.until(began).to_place(problem.parts))
         if not plan.offsets:
             raise
     seconds = perf_counter() - began
@@ -269,7 +269,7 @@ def solve(
 def _pack(packer: Planner, problem: Problem, limits: Limits) -> Plan:
     if packer.plugin:
         return plugin_plan(packer.plugin, problem, limits)
-    until = {} if packer.instant else {"deadline": limits.until(perf_counter())}
+    until = {} if packer.instant else {"deadline": limits.until(perf_counter()).to_place(problem.parts)}
     function: Callable[[Problem], Plan] = partial(packer.load(), **until)
     if packer.keeps_constraints:
         return function(problem)
@@ -284,7 +284,8 @@ def _search(packer: Planner, problem: Problem, limits: Limits, report: Report | 
 
 
 def _searched(problem: Problem, outcome: Outcome, began: float, packer: str, deadline: Deadline) -> Solved:
-    plan: Plan = imported(FALLBACK)(problem, deadline) if outcome.plan is None else outcome.plan
+    late = deadline.to_place(problem.parts)
+    plan: Plan = imported(FALLBACK)(problem, late) if outcome.plan is None else outcome.plan
     peak = plan.peak(problem) if plan.offsets else 0
     certificate: Certificate | None = outcome.certificate
     bound, status = outcome.lower_bound, outcome.status

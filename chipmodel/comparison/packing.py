@@ -30,7 +30,7 @@ def checked_answer(table: PackingTable, source: str, packer: str, limits: Limits
     for an answer that does not hold.
     """
     with stage("packing") as say:
-        checking = SECONDS_PER_CHECK * sum(len(b.live) for b in table.problem.buffers)
+        checking = SECONDS_PER_CHECK * table.problem.parts
         earlier = replace(limits, deadline=limits.deadline.before(checking))
         solved, trajectory = _solved(table.problem, packer, earlier, say)
         say("checking the answer")

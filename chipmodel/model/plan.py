@@ -57,6 +57,11 @@ class Problem:
     """Pairs that must not lie in the same memory."""
 
     @property
+    def parts(self) -> int:
+        """The parts of all lifetimes together."""
+        return sum(len(b.live) for b in self.buffers)
+
+    @property
     def plain(self) -> bool:
         """Whether only lifetimes, alignment and capacity constrain the offsets."""
         return self.nested and not self.colocated

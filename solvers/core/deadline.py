@@ -12,6 +12,9 @@ from chipmodel.errors import TimeIsOver
 T = TypeVar("T")
 BETWEEN_LOOKS = 64
 """Items of a long loop between two looks at the clock."""
+FEW_PARTS = 1_000
+"""Parts of lifetimes that heuristics place in a tenth of a second, whatever the time: where a search for
+schedules has used all its time, there is still a plan with reuse."""
 
 
 def _to_nobody(part: str) -> None:
@@ -67,6 +70,10 @@ class Deadline:
             if number % BETWEEN_LOOKS == 0:
                 self.require(part)
             yield item
+
+    def to_place(self, parts: int) -> Deadline:
+        """The deadline of a heuristic that places so many parts of lifetimes: none for few of them."""
+        return NO_DEADLINE if parts <= FEW_PARTS else self
 
     def before(self, seconds: float) -> Deadline:
         """An earlier one, so many seconds before this: for work that comes after it."""

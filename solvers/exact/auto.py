@@ -42,7 +42,7 @@ def auto(problem: Problem, limits: Limits, report: Report | None = None) -> Outc
     progress.raise_bound(bound)
     best: Outcome | None = None
     deadline = limits.until(progress.began)
-    for name, plan in _quick_plans(problem, deadline):
+    for name, plan in _quick_plans(problem, deadline.to_place(problem.parts)):
         peak = plan.peak(problem)
         progress.found(peak)
         if best is None or best.plan is None or peak < best.plan.peak(problem):

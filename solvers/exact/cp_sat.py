@@ -105,7 +105,7 @@ class _CpSatRun:
 
     def run(self, top: int, lower: int | None) -> Outcome:
         """Search a plan that ends by ``top``; with a ``lower`` bound, one with the smallest peak."""
-        making = SECONDS_PER_PART * sum(len(b.live) for b in self.problem.buffers)
+        making = SECONDS_PER_PART * self.problem.parts
         self.limits = replace(self.limits, seconds=None, deadline=self._until.before(making))
         if self._until.ends("CP-SAT"):
             return Outcome("unknown", None, lower or 0, proof="the limits came first")

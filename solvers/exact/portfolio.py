@@ -94,7 +94,7 @@ class _Portfolio:
     def _first_plans(self) -> Iterator[Plan]:
         """The heuristics' plans, those of ``auto`` among them, each one made when it is asked for."""
         count = len(self.problem.buffers)
-        until = self._until.share(HEURISTICS_SHARE)
+        until = self._until.share(HEURISTICS_SHARE).to_place(self.problem.parts)
         if self.problem.plain and count > MAX_BUFFERS_IN_SEARCH:
             start = free_list(self.problem, self._until.before(-FREE_LIST_SECONDS))
             yield Plan(start.offsets)  # Of a start only these matter, not its arena.

@@ -30,7 +30,10 @@ TIMED = [row.name for row in PACKERS if not row.instant]
 
 @pytest.mark.parametrize("problem", [PLAIN, GAPPED], ids=["plain", "gapped"])
 @pytest.mark.parametrize("packer", TIMED)
-def test_a_plan_is_there_at_whatever_look_the_time_is_over(packer: str, problem: Problem) -> None:
+def test_a_plan_is_there_at_whatever_look_the_time_is_over(
+    packer: str, problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("solvers.core.deadline.FEW_PARTS", 0)
     peaks: list[int] = []
     for looks in (0, 1, 7, 40):
         clock = CountedClock(1e-3)
@@ -42,6 +45,12 @@ def test_a_plan_is_there_at_whatever_look_the_time_is_over(packer: str, problem:
         assert solved.lower_bound <= solved.peak == solved.plan.peak(problem)
         peaks.append(solved.peak)
     assert peaks[-1] <= peaks[0] <= sum(b.bytes + b.alignment - 1 for b in problem.buffers)
+
+
+@pytest.mark.parametrize("packer", ["auto", "exact", "large-first", "greedy-best-fit", "context"])
+def test_few_buffers_are_placed_whatever_the_time(packer: str) -> None:
+    late = solve(PLAIN, packer, Limits(threads=1, deadline=Deadline(0.0, CountedClock(1.0))))
+    assert late.peak < 0.5 * sum(b.bytes for b in PLAIN.buffers)
 
 
 def test_no_bound_but_the_largest_live_set_is_sought_without_time() -> None:

@@ -89,7 +89,8 @@ def flows(program: Program) -> tuple[GraphEdge, ...]:
 
 
 def buffer_ops(schedule: Schedule) -> dict[str, tuple[str, ...]]:
-    """For each buffer the ops whose steps use it: those that write it, then those that read it."""
+    """For each buffer the ops whose steps use it, or what it is the first bytes of: those that write it, then
+    those that read it."""
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     listed = tuple(steps(schedule.body))
     for step in listed:
@@ -98,6 +99,9 @@ def buffer_ops(schedule: Schedule) -> dict[str, tuple[str, ...]]:
     for step in listed:
         for operand in step.reads:
             found[operand.buffer][step.op] = None
+    for name, spec in schedule.buffers.items():
+        if spec.within:
+            found[name] = found[spec.within]
     return {name: tuple(ops) for name, ops in found.items()}
 
 

@@ -54,7 +54,6 @@ STEPS: Mapping[str, tuple[str, object]] = {
         lambda search, found: found,
     ),
     "cascades": ("chipmodel.pipeline.cascade_screening.CascadeScreening.ranked", lambda screening: []),
-    "late slices": ("dma.streamers.race.late_slices", lambda *_: None),
     "weights loaded again": ("dma.cascade_choice.segmented_chains.reloading_cascades", lambda *_: ()),
 }
 """The function that is a step, and what stands in its place."""

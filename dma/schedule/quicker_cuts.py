@@ -7,7 +7,7 @@ be cut by time (``dma.residency.best_cuts``) instead of by bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chipmodel.hardware.chip import Chip
@@ -46,16 +46,15 @@ def quicker_cuts(program: Program, chip: Chip, schedule: Schedule, cycles: float
     return GivenCuts(tilings, {op.name: width for op, width in able}, passing) if tilings else None
 
 
-def in_slices(program: Program, schedule: Schedule, cut: Collection[str] = ()) -> list[tuple[Op, int]]:
-    """Return the ops of which each step has all rows, or that are ``cut`` for speed, and the output channels
-    of the first step."""
+def in_slices(program: Program, schedule: Schedule) -> list[tuple[Op, int]]:
+    """Return the ops of which each step has all rows, and the output channels of the first step."""
     rows: dict[str, int] = {}
     widths: dict[str, int] = {}
     for step in steps(schedule.body):
         rows[step.op] = min(len(step.rows), rows.get(step.op, len(step.rows)))
         widths.setdefault(step.op, len(step.channels))
     whole = {op.name for op in program.ops() if rows.get(op.name) == op.work.rows}
-    able = (op for op in program.ops() if may_be_cut(op) and op.name in whole.union(cut))
+    able = (op for op in program.ops() if may_be_cut(op) and op.name in whole)
     return [(op, widths[op.name]) for op in able]
 
 

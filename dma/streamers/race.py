@@ -24,8 +24,6 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.forecast import TransferTimes
-from dma.schedule.late_slices import late_slices
 from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
 from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
@@ -85,8 +83,6 @@ class StreamerRace:
         self.entered = 0
         self.fastest = inf
         """The fastest forecast that the packer has a plan for, without quicker cuts."""
-        self.soonest = inf
-        """The same with them."""
         self.refusal: DoesNotFit | None = None
         self.began, self.stop = perf_counter(), stop
         self.untried = list(reversed(self.portfolio.candidates))
@@ -144,10 +140,7 @@ class StreamerRace:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
         if ranked.probe is None:
-            if not ranked.variant and self._follow_quicker(ranked):
-                return False
-            self._follow_late_slices(ranked)
-            return True
+            return ranked.variant or not self._follow_quicker(ranked)
         self._wait(replace(ranked, probe=None))
         entered = inf
         for streamer, *fallbacks in ranked.probe.followers:
@@ -176,16 +169,6 @@ class StreamerRace:
             return False
         self._wait(replace(ranked, variant=True))
         return True
-
-    def _follow_late_slices(self, ranked: RankedSchedule) -> None:
-        """Let the same streamer with late weights in slices enter, if its schedule is the fastest yet."""
-        if not self.portfolio.chooses_by_cycles or ranked.cycles >= self.soonest:
-            return
-        self.soonest = ranked.cycles
-        streamer, times = ranked.streamer, TransferTimes(self.request.chip)
-        cuts = late_slices(self.request.program, times, ranked.schedule, ranked.cycles, streamer.cuts)
-        if cuts and not self.stop.deadline.ends(FURTHER_SCHEDULES):
-            self._enter(replace(streamer, cuts=cuts), ranked.budget, fallbacks=(), variant=True)
 
     def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
         """The streamer of ``ranked`` with cuts that may be quicker."""

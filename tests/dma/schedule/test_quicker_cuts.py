@@ -37,7 +37,7 @@ def planned(program: Program, chip: Chip) -> Planned | None:
 
 
 def no_cuts(*_: object) -> None:
-    """Stand in for ``quicker_cuts`` or ``late_slices``."""
+    """Stand in for ``quicker_cuts``."""
 
 
 def no_stripes(*_: object) -> None:
@@ -53,7 +53,6 @@ def cycles(found: Planned | None) -> int:
 @pytest.mark.slow
 def test_no_plan_is_slower_than_without(monkeypatch: pytest.MonkeyPatch) -> None:
     faster = 0
-    monkeypatch.setattr(race, "late_slices", no_cuts)  # they may gain more beside whole ops
     for seed in range(40):
         program = reuse(random_program(seed, TreeShape(ops=3, depth=seed % 2, side=16)), "all")
         chip = with_memory(SLOW, Random(seed).choice((2, 4, 8, 64)) * 1024)

@@ -22,16 +22,36 @@ MAX_OP_RUNS = 20_000
 two)."""
 
 
-def window_time_bound(program: Program, chip: Chip, path: Mapping[str, str]) -> TimeBound | None:
-    """The window bound along ``path`` (arms and iterations by name). None for a chip with several cores, on
-    which ops run at the same time, and for more than ``MAX_OP_RUNS``."""
+def window_time_bound(
+    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool = False
+) -> TimeBound | None:
+    """The window bound along ``path`` (arms and iterations by name), of plans with ``cascades`` too. None for
+    a chip with several cores, on which ops run at the same time, and for more than ``MAX_OP_RUNS``."""
     short = short_path(program, path, MAX_OP_RUNS) if chip.cores == 1 else None
     if short is None:
         return None
     ops = [op for op, _ in short.runs]
-    bound = window_bound(_op_runs(program, chip, short), chip.shared_memory.bytes, times=short.times)
-    bindings = (Binding(s.unit, ops[s.start].name, ops[s.stop - 1].name, s.cycles) for s in bound.segments)
-    return TimeBound(bound.cycles, tuple(bindings))
+    if cascades:
+        found = list(_segments(program, chip, short, cascades))
+        total = sum(cycles for _, cycles in found)
+    else:
+        runs = _op_runs(program, chip, short)
+        alone = window_bound(runs, chip.shared_memory.bytes, times=short.times)
+        found = [(ProofSegment(s.unit, s.start, s.stop), s.cycles) for s in alone.segments]
+        total = alone.cycles
+    bindings = (Binding(s.unit, ops[s.start].name, ops[s.stop - 1].name, cycles) for s, cycles in found)
+    return TimeBound(total, tuple(bindings))
+
+
+def _segments(
+    program: Program, chip: Chip, short: ShortPath, cascades: bool
+) -> Iterator[tuple[ProofSegment, int]]:
+    """The segments of the best window bound, each with the cycles that the verifier derives for it."""
+    runs = _op_runs(program, chip, short)
+    found = window_bound(runs, chip.shared_memory.bytes, list(borders(short, cascades)), short.times)
+    for each in found.segments:
+        segment = ProofSegment(each.unit, each.start, each.stop)
+        yield segment, segment_cycles(program, chip, short, segment, cascades)
 
 
 def proven_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> Iterator[ProvenCycles]:
@@ -43,17 +63,13 @@ def proven_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> Iter
     short = short_path(program, path, MAX_PROVEN_RUNS)
     if short is None:
         return
-    runs, least = _op_runs(program, chip, short), 0
-    for cascades in (True, False) if runs else ():
-        allowed = list(borders(short, cascades))
-        found = window_bound(runs, chip.shared_memory.bytes, allowed, short.times)
-        segments = tuple(ProofSegment(s.unit, s.start, s.stop) for s in found.segments)
-        cycles = sum(segment_cycles(program, chip, short, segment, cascades) for segment in segments)
+    least = 0
+    for cascades in (True, False) if short.runs else ():
+        found = list(_segments(program, chip, short, cascades))
+        cycles = sum(each for _, each in found)
         if cycles > least:
-            least = cycles
-            yield ProvenCycles(
-                plan_space(cascades, has_other_ops(program)), cycles, segments, tuple(path.items())
-            )
+            least, space = cycles, plan_space(cascades, has_other_ops(program))
+            yield ProvenCycles(space, cycles, tuple(each for each, _ in found), tuple(path.items()))
 
 
 def _op_runs(program: Program, chip: Chip, short: ShortPath) -> list[OpRun]:

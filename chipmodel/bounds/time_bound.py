@@ -29,7 +29,7 @@ def time_bound(
     cascades: bool = False,
     inferences: int = 1,
 ) -> TimeBound:
-    """Return the largest of several bounds. Three hold for every plan:
+    """Return the largest of several bounds:
 
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
     cores an equal share, or the longest chain of ops that read one another's outputs and cannot be split
@@ -42,10 +42,8 @@ def time_bound(
     ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
     (``steady_state.unrolled``), whose ops do not take turns.
 
-    Another holds only where ops run one after another, so not with ``cascades``:
-
-    *Windows*, of runs that are too long for the fluid: data that SharedMemory cannot hold beforehand are
-    moved while ops run (``chipmodel.bounds.windows``).
+    *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
+    (``chipmodel.bounds.windows``); what plan files prove, where there is no proof of several inferences.
 
     Where the planner may choose which ops read their weights in place, weights cost nothing in any of them.
 
@@ -70,8 +68,8 @@ def time_bound(
     ]
     fluid = fluid_bound(program, chip, path, cascades, inferences)
     found.insert(0, fluid)
-    if fluid is None and not cascades:
-        found.append(window_time_bound(program, chip, path))
+    if inferences == 1 or (fluid is None and not cascades):
+        found.append(window_time_bound(program, chip, path, cascades))
     best = max((bound for bound in (*found, joined) if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)
 

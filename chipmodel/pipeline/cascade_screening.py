@@ -65,7 +65,7 @@ class ScreenedSet:
 
 @dataclass(frozen=True, slots=True)
 class KnownSets:
-    """What streamers share for one program, chip, spilling and path."""
+    """What searches with and without rows computed again share."""
 
     forecasts: dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None] = field(
         default_factory=dict[tuple[CascadeSet, tuple[Streamer, ...]], ScreenedSet | None]
@@ -74,8 +74,6 @@ class KnownSets:
         default_factory=dict[tuple[int | None, bool], CascadeProposals]
     )
     """The proposed sets, by how many of those that load ahead were looked for, and ``chained``."""
-    by_rows: dict[int, ScreenedSet | None] = field(default_factory=dict[int, "ScreenedSet | None"])
-    """The forecasts of ``chipmodel.pipeline.rows_choice``, by the number of the choice."""
 
     def proposed(self, request: PlanRequest, most_ahead: int | None) -> CascadeProposals:
         """The sets that ``dma.cascade_choice.choose`` proposes."""

@@ -67,13 +67,10 @@ CLOSE_BEHIND = 1.1
 """How many times the cycles of its best plan a forecast may be for such a streamer to go on."""
 
 
-def plan_with_cascades(
-    request: PlanRequest, path: Mapping[str, str] | None, known: KnownSets | None = None
-) -> Planned:
-    """Plan as ``plan_in_rounds`` does, with the cascades that the request allows; what is forecast is kept in
-    ``known``, for other streamers. A plan that may compute rows again is never worse than one that keeps them
-    within the same multiply-accumulates. Raises DoesNotFit, and BadInput for names of ops that cannot be a
-    cascade."""
+def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
+    """Plan as ``plan_in_rounds`` does, with the cascades that the request allows. A plan that may compute
+    rows again is never worse than one that keeps them within the same multiply-accumulates. Raises
+    DoesNotFit, and BadInput for names of ops that cannot be a cascade."""
     bound = search_bound(request)
     auto = request.cascade == CASCADE_AUTO
     tool_has_none = request.streamer == VENDOR_STREAMER and not request.chip.vendor.cascades
@@ -81,7 +78,7 @@ def plan_with_cascades(
         return plan_in_rounds(request, path, bound, _pooled(request.program, request.chip))
     if request.cascade == CASCADE_OFF:
         return plan_in_rounds(request, path, bound)
-    search = CascadeSearch(request, path, bound, KnownSets() if known is None else known)
+    search = CascadeSearch(request, path, bound)
     if not auto:
         rows, steps = (_named(request, in_stripes) for in_stripes in (False, True))
         return search.quickest((rows,) if rows == steps else (rows, steps))

@@ -17,7 +17,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets, ScreenedSet
+from chipmodel.pipeline.cascade_screening import CascadeScreening, ScreenedSet
 from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -40,20 +40,17 @@ FORECASTS = 3
 """Choices of which a forecast is made, in the order of an estimate, which bounds the time (assumed)."""
 
 
-def plan_with_stripes(
-    request: PlanRequest, path: Mapping[str, str] | None, known: KnownSets | None = None
-) -> Planned:
+def plan_with_stripes(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
     """Plan as ``plan_with_cascades`` does; where SharedMemory is short, and ops may run in stripes as it
     seems best, also with outputs in place by rows. Raises as that does."""
-    known = KnownSets() if known is None else known
     found: Planned | None = None
     refusal: DoesNotFit | None = None
     try:
-        found = plan_with_cascades(request, path, known)
+        found = plan_with_cascades(request, path)
     except DoesNotFit as error:
         refusal = error
     if request.rows_in_place and request.cascade == CASCADE_AUTO and request.chip.cores == 1:
-        found = RowsInPlaceSearch(CascadeSearch(request, path, None, known)).best(found)
+        found = RowsInPlaceSearch(CascadeSearch(request, path, None)).best(found)
     if found is None:
         raise refusal or AssertionError("a plan or a refusal")
     return found
@@ -86,17 +83,15 @@ class RowsInPlaceSearch:
 
     def promising(self, found: Planned | None) -> list[ScreenedSet]:
         """The choices with a forecast, the fastest first; none where ``found`` can hardly be improved."""
-        request, known = self.search.request, self.search.known.by_rows
+        request = self.search.request
         if not self.is_short(found):
             return []
         screening = CascadeScreening(request, self.search.path, self.search.known)
         sets: dict[float, ScreenedSet] = {}  # equal cycles are mostly one schedule
-        for number, program in enumerate(self.choices()):
-            if number not in known:
-                if request.deadline.ends("further ops in place by rows"):
-                    break
-                known[number] = screening.forecast((), program, QUICK)
-            if each := known[number]:
+        for program in self.choices():
+            if request.deadline.ends("further ops in place by rows"):
+                break
+            if each := screening.forecast((), program, QUICK):
                 sets.setdefault(each.cycles, each)
         return [sets[cycles] for cycles in sorted(sets)]
 

@@ -6,7 +6,6 @@ import pytest
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.pipeline.cascade_screening import CascadeScreening, KnownSets
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
@@ -138,20 +137,3 @@ def test_the_answer_says_what_the_search_won(seconds: float | None) -> None:
     words = "it found nothing faster" if seconds == 0 else "exact (0.4% faster"
     assert result.default_cycles == document(result)["default_streamer_cycles"]
     assert f"{words} than the default streamer" in planned_by(result).streamer
-
-
-def test_streamers_share_what_is_proposed_and_forecast() -> None:
-    """Proposals of cascades take most of a quick streamer's time, so they are looked for only once, and at a
-    deadline what is known already is used."""
-    known = KnownSets()
-    request = asked("resnet8", "alif-e7", 25_344, "auto", Deadline())
-    ranked = CascadeScreening(request, {}, known).ranked()
-    proposals, forecasts = dict(known.proposals), dict(known.forecasts)
-    late = asked("resnet8", "alif-e7", 25_344, "ping-pong", Deadline(0, lambda: 1))
-    assert [each.program for each in CascadeScreening(late, {}, known).ranked()] == [
-        e.program for e in ranked
-    ]
-    assert len(ranked) > 1
-    assert all(known.proposals[key] is each for key, each in proposals.items())
-    assert known.proposals.keys() == proposals.keys()
-    assert known.forecasts == forecasts

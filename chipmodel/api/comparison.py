@@ -94,7 +94,7 @@ def compare(
     Examples
     --------
     >>> [row["peak_bytes"] for row in compare("zoo:resnet8", "gap9", packers=["large-first", "exact"]).rows()]
-    [104960, 104960]
+    [72192, 68096]
     """
     chosen = _chosen(packers, merges, streamers)
     limits = _limits(options.get("time_limit"), node_limit, seed)

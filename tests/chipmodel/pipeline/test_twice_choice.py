@@ -67,7 +67,7 @@ def test_runs_twice_where_the_squeezed_tensor_does_not_fit() -> None:
 
 @pytest.mark.slow
 def test_runs_twice_also_where_a_second_core_is_idle() -> None:
-    one = request(SQUEEZED // 2, split_ops=False)
+    one = request(SQUEEZED // 2)
     two = run(one.with_chip(replace(one.chip, cores=2)))
     assert first_runs(two) == {"expand", "depthwise"}
     assert two.fits

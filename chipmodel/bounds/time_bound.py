@@ -32,8 +32,8 @@ def time_bound(
     """Return the largest of several bounds:
 
     *Compute*: all ops on the path, one after another, with the least padding of any division; on several
-    cores an equal share, or the longest chain of ops that read one another's outputs and cannot be split
-    over cores, if that is more (``least_compute_cycles``). Computing rows again only adds to it.
+    cores an equal share, or the longest chain of ops that read one another's outputs, if that is more
+    (``least_compute_cycles``). Computing rows again only adds to it.
     *DMA*: every weight block that the path needs, the rows of inputs that it reads and its outputs, each
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once. Of
     several inferences in a row, each further one loads at least what weights and rings have beyond

@@ -17,9 +17,9 @@ WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
 """In the given order; outputs may take their inputs' memory row by row."""
 WITH_CASCADES: PlanSpace = "plans with or without cascades"
 """Steps of different ops may also take turns, each as soon as the rows that it reads are made, and rows may
-be computed more than once for the same reader. Each op computes all of its rows at least once, on one core
-or, where it can be split, on several; ops that take turns run on the same core, and another core gets a
-tensor when all of it is made. No op runs again for another reader."""
+be computed more than once for the same reader. Each op computes all of its rows at least once, on one
+core; ops that take turns run on the same core, and another core gets a tensor when all of it is made. No op
+runs again for another reader."""
 SAME_OPS: tuple[PlanSpace, PlanSpace] = (
     "plans with the same slices and repeated ops, one after another",
     "plans with the same slices and repeated ops, with or without cascades",

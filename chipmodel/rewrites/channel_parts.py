@@ -31,9 +31,9 @@ def channel_axis(tensor: Tensor) -> int | None:
     return None if tensor.bytes % tensor.shape[axis] else axis
 
 
-def bands(size: int, cores: int) -> tuple[Interval, ...]:
-    """Return ``size`` rows or channels in as many parts as cores, which differ by at most one."""
-    return tuple(Interval(size * core // cores, size * (core + 1) // cores) for core in range(cores))
+def bands(size: int, count: int) -> tuple[Interval, ...]:
+    """Return ``size`` channels in ``count`` parts, which differ by at most one."""
+    return tuple(Interval(size * part // count, size * (part + 1) // count) for part in range(count))
 
 
 def _alone(program: Program, op: Op) -> bool:
@@ -44,12 +44,12 @@ def _alone(program: Program, op: Op) -> bool:
     return plain and free and op.views in ((), shapes)
 
 
-def may_split_channels(program: Program, op: Op, cores: int) -> bool:
-    """Return whether ``op`` can be split into slices of channels over ``cores`` cores: a convolution or dense
-    layer, or what treats each channel alike, whose inputs then come in such slices too."""
+def may_split_channels(program: Program, op: Op, count: int) -> bool:
+    """Return whether ``op`` can be split into ``count`` slices of channels: a convolution or dense layer, or
+    what treats each channel alike, whose inputs then come in such slices too."""
     work, out = op.work, program.tensors[op.outputs[0]]
     axis = channel_axis(out)
-    if not _alone(program, op) or axis is None or out.shape[axis] < cores or op.weights_in_place:
+    if not _alone(program, op) or axis is None or out.shape[axis] < count or op.weights_in_place:
         return False
     channels = out.shape[axis]
     weights = [program.weights[name] for name in op.weights]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import READS, READS_CHIP, WRITES, FileCommand
+from chipmodel.cli.file_options import FileCommand, argument, option
 from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.cli.packing_source import packer_option, search_options
@@ -16,32 +16,19 @@ from chipmodel.pipeline.choices import ARENA_SECONDS
 
 
 @click.command(cls=FileCommand)
-@click.argument("source", metavar="MODEL.tflite", type=READS)
+@argument("MODEL.tflite", to="source")
 @packer_option
 @search_options(
     ARENA_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
 )
-@click.option("--sram", metavar="SIZE", help="Plan for two memories: bytes of SRAM for the head.")
-@click.option("--psram", metavar="SIZE", help="With --sram: bytes of Psram for tensors.")
-@click.option(
-    "--chip",
-    metavar="NAME|FILE",
-    type=READS_CHIP,
-    help="With --sram: count cycles of this chip's Psram. [bytes]",
+@option("--sram SIZE", "Plan for two memories: bytes of SRAM for the head.")
+@option("--psram SIZE", "With --sram: bytes of Psram for tensors.")
+@option("--chip NAME|FILE", "With --sram: count cycles of this chip's Psram. [bytes]")
+@option(
+    "--write-model FILE", "Write the model with the offsets as its OfflineMemoryAllocation.", to="model_file"
 )
-@click.option(
-    "--write-model",
-    "model_file",
-    metavar="FILE",
-    type=WRITES,
-    help="Write the model with the offsets as its OfflineMemoryAllocation.",
-)
-@click.option(
-    "--write-header",
-    "header_file",
-    metavar="FILE",
-    type=WRITES,
-    help="With --sram: write the plan as a C++ header for the runtime.",
+@option(
+    "--write-header FILE", "With --sram: write the plan as a C++ header for the runtime.", to="header_file"
 )
 @answer_options()
 def arena(
@@ -86,6 +73,6 @@ def arena(
 
 def _refuse(given: Mapping[str, str | None]) -> None:
     """Raise BadInput for an option that needs both memories."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
-            raise BadInput(f"{option} is for two memories", hint="give both --sram and --psram")
+            raise BadInput(f"{name} is for two memories", hint="give both --sram and --psram")

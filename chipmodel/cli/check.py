@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import READS, FileCommand
+from chipmodel.cli.file_options import FileCommand, argument, option
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=FileCommand)
-@click.argument("plan_file", metavar="PLAN", type=READS)
+@argument("PLAN", to="plan_file")
 @workload_options
 @chip_options
-@click.option(
-    "--execute",
-    is_flag=True,
-    help="Also run the plan on pseudo-random bytes and compare its outputs with the network's.",
-)
+@option("--execute", "Also run the plan on pseudo-random bytes and compare its outputs with the network's.")
 @path_option
 @seed_option("Seed of the bytes that --execute uses.")
 @answer_options()

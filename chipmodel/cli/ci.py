@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import READS, WRITES, FileCommand
+from chipmodel.cli.file_options import READS, FileCommand, argument, option
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.terminal.printing import remark
 
 
 @click.command(cls=FileCommand)
-@click.argument("budget", metavar="BUDGET.yaml", type=READS)
-@click.option(
-    "--against",
-    metavar="BASE.json",
-    type=READS,
-    help="An earlier --json, such as the base branch's: no value may have grown since.",
+@argument("BUDGET.yaml", to="budget")
+@option(
+    "--against BASE.json",
+    "An earlier --json, such as the base branch's: no value may have grown since.",
+    READS,
 )
-@click.option(
-    "--growth",
-    metavar="PERCENT",
-    type=click.FloatRange(min=0),
-    help="With --against: values may have grown by this much. [0]",
+@option(
+    "--growth PERCENT", "With --against: values may have grown by this much. [0]", click.FloatRange(min=0)
 )
-@click.option(
-    "--junit",
-    "junit_file",
-    metavar="FILE",
-    type=WRITES,
-    help="Write JUnit XML with a test case for each limit.",
-)
-@click.option(
-    "--markdown",
-    "markdown_file",
-    metavar="FILE",
-    type=WRITES,
-    help="Write a table for a comment or job summary.",
-)
+@option("--junit FILE", "Write JUnit XML with a test case for each limit.", to="junit_file")
+@option("--markdown FILE", "Write a table for a comment or job summary.", to="markdown_file")
 @answer_options()
 def ci(
     *,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import FileCommand, label_of
+from chipmodel.cli.file_options import FileCommand, label_of, option
 from chipmodel.cli.option_groups import Decorator, all_of
 from chipmodel.cli.options import (
     ChipOptions,
@@ -35,26 +35,16 @@ def _listed(_: click.Context, __: click.Parameter, text: str | None) -> list[str
     return [part.strip() for part in text.split(",")] if text else None
 
 
-def _names_option(name: str, meaning: str) -> Decorator:
-    return click.option(name, metavar="all|NAME,...", callback=_listed, help=meaning)
+def _names_option(declared: str, meaning: str) -> Decorator:
+    return option(f"{declared} all|NAME,...", meaning, callback=_listed)
 
 
 _planner_options = all_of(
     _names_option("--packers", "Packers to compare. [all, unless --streamers]"),
     _names_option("--merges", "Mergers to compare, with --packers or else --packer."),
     _names_option("--streamers", "Streamers to compare, in whole runs."),
-    click.option(
-        "--packer",
-        metavar="NAME",
-        default=DEFAULT_PACKER,
-        help=f"Packer of the streamers' runs. [{DEFAULT_PACKER}]",
-    ),
-    click.option(
-        "--streamer",
-        metavar="NAME",
-        default=DEFAULT_STREAMER,
-        help=f"Whose schedule is packed. [{DEFAULT_STREAMER}]",
-    ),
+    option("--packer NAME", "Packer of the streamers' runs.", default=DEFAULT_PACKER),
+    option("--streamer NAME", "Whose schedule is packed.", default=DEFAULT_STREAMER),
 )
 
 
@@ -123,5 +113,5 @@ def _given() -> set[str]:
 
 
 def _refuse(options: Collection[str], why: str, hint: str) -> None:
-    for option in sorted(options):
-        raise BadInput(f"{option} {why}", hint=hint)
+    for name in sorted(options):
+        raise BadInput(f"{name} {why}", hint=hint)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import FileCommand
-from chipmodel.cli.option_groups import Decorator
+from chipmodel.cli.file_options import FileCommand, option
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
@@ -24,22 +23,21 @@ if TYPE_CHECKING:
     from chipmodel.model.program import Program
 
 
-def _size_option(name: str, meaning: str, default: str) -> Decorator:
-    return click.option(name, metavar="NAME", default=default, help=meaning)
-
-
 @click.command(cls=FileCommand)
 @workload_options
-@click.option(
-    "--context",
-    metavar="A..B|N,...",
+@option(
+    "--context A..B|N,...",
+    "Lengths in tokens: both ends and the powers of two between them, or a list.",
     default="1..256",
-    show_default=True,
-    help="Lengths in tokens: both ends and the powers of two between them, or a list.",
 )
-@_size_option("--tokens-size", "Symbolic size of new tokens. [sequence_length]", "sequence_length")
-@_size_option("--past-size", "Symbolic size of the cache. [past_sequence_length]", "past_sequence_length")
-@_size_option("--total-size", "Symbolic size of both together, if the file has one.", "")
+@option("--tokens-size NAME", "Symbolic size of new tokens.", default="sequence_length")
+@option("--past-size NAME", "Symbolic size of the cache.", default="past_sequence_length")
+@option(
+    "--total-size NAME",
+    "Symbolic size of both together, if the file has one.",
+    default="",
+    show_default=False,
+)
 @chip_options
 @planning_options()
 @answer_options()

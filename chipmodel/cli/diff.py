@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import READS, FileCommand
+from chipmodel.cli.file_options import FileCommand, argument
 from chipmodel.cli.output import AnswerFiles, answer_options
 
 
 @click.command(cls=FileCommand)
-@click.argument("a_file", metavar="A.json", type=READS)
-@click.argument("b_file", metavar="B.json", type=READS)
+@argument("A.json", to="a_file")
+@argument("B.json", to="b_file")
 @answer_options("every part of the difference")
 def diff(*, a_file: str, b_file: str, files: AnswerFiles) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.

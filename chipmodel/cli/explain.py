@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chipmodel.cli.file_options import READS_CHIP, FileCommand
+from chipmodel.cli.file_options import FileCommand, option
 from chipmodel.cli.options import WorkloadOptions, set_option, workload_options
 from chipmodel.cli.output import AnswerFiles, answer_options
 from chipmodel.errors import BadInput
@@ -13,16 +13,14 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
 
 @click.command(cls=FileCommand)
 @workload_options
-@click.option(
-    "--chip",
-    "names",
-    metavar="NAME|FILE",
+@option(
+    "--chip NAME|FILE",
+    f"Preset or chip file; a second one is the board to compare with. [{DEFAULT_CHIP}]",
+    to="names",
     multiple=True,
-    type=READS_CHIP,
-    help=f"Preset or chip file; a second one is the board to compare with. [{DEFAULT_CHIP}]",
 )
 @set_option("a number of the first chip, such as")
-@click.option("--measured", metavar="TIME", help="The time that a board takes: 3.6s, 20ms, 850us.")
+@option("--measured TIME", "The time that a board takes: 3.6s, 20ms, 850us.")
 @answer_options()
 def explain(
     *,

@@ -6,28 +6,20 @@ from typing import get_args
 
 import click
 
-from chipmodel.cli.file_options import READS, STDOUT, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import STDOUT, FileCommand, argument, option
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.terminal.printing import emit
 
 
 @click.command(cls=FileCommand)
-@click.argument("source", metavar="PLAN.json|RESULT.json", type=READS)
+@argument("PLAN.json|RESULT.json", to="source")
 @click.option(
     "--as", "format_", type=click.Choice(get_args(ExportFormat)), required=True, help="The format to write."
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    help="Where to write it. [stdout, if it is text]",
-)
-@click.option(
-    "--core", type=int, metavar="N", help="The core whose memory is written, if the plan has several."
-)
-@click.option("--prefix", metavar="NAME", help="c-header: prefix of identifiers. [the workload's name]")
+@option("--output -o FILE|-", "Where to write it. [stdout, if it is text]")
+@option("--core N", "The core whose memory is written, if the plan has several.")
+@option("--prefix NAME", "c-header: prefix of identifiers. [the workload's name]")
 def export(
     source: str, format_: ExportFormat, output: str | None, core: int | None, prefix: str | None
 ) -> None:

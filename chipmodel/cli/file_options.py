@@ -7,7 +7,7 @@ written is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from chipmodel.cli.help_page import HelpPage
+from chipmodel.cli.option_groups import Decorator
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import (
     NamedFile,
@@ -161,17 +162,49 @@ def _chip_file(value: str) -> tuple[Path, ...]:
     return () if value in preset_names() else (Path(value),)
 
 
-def store_option(study: str, kept: bool) -> Callable[[Any], Any]:
-    """``--store`` of the study that the parameter ``study`` names; its rows are added to or read."""
-    meaning = "The file that keeps the rows. [STUDY.sqlite]"
-    return click.option("--store", "store_file", metavar="FILE", type=Store(study, kept), help=meaning)
-
-
 READS = Reads()
 READS_WORKLOAD = Reads(workload_files)
 READS_CHIP = Reads(_chip_file)
 WRITES = Writes()
 WRITES_OR_STDOUT = Writes(stdout=True)
+KINDS: Mapping[str, Any] = {
+    "FILE": WRITES,
+    "FILE|-": WRITES_OR_STDOUT,
+    "DIR": WritesInFolder(),
+    "NAME|FILE": READS_CHIP,
+    "N": int,
+    "S": float,
+}
+"""What an option takes by its metavar, unless it says so itself."""
+
+
+def option(declared: str, meaning: str, kind: Any = None, *, to: str | None = None, **more: Any) -> Decorator:
+    """An option as ``--help`` writes it: ``option("--output -o FILE", "Where to write it.")``.
+
+    Without a metavar it is a flag. It arrives in the command under its own name, or as ``to``. A default that
+    ``meaning`` does not tell in brackets is added to it. ``more`` is for click.
+    """
+    words = declared.split()
+    names, metavar = (
+        [w for w in words if w.startswith("-")],
+        "".join(w for w in words if not w.startswith("-")),
+    )
+    if metavar:
+        told = more.get("default") is None or "[" in meaning
+        more = {"metavar": metavar, "type": kind or KINDS.get(metavar), "show_default": not told, **more}
+    return click.option(*names, *([to] if to else []), help=meaning, is_flag=not metavar, **more)
+
+
+def argument(metavar: str, kind: FileType = READS, *, to: str) -> Decorator:
+    """An argument that names a file."""
+    return click.argument(to, metavar=metavar, type=kind)
+
+
+def store_option(study: str, kept: bool) -> Decorator:
+    """``--store`` of the study that the parameter ``study`` names; its rows are added to or read."""
+    return option(
+        "--store FILE", "The file that keeps the rows. [STUDY.sqlite]", Store(study, kept), to="store_file"
+    )
 
 
 def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:

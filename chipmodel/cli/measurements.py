@@ -8,18 +8,16 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand
+from chipmodel.cli.file_options import STDOUT, FileCommand, argument, option
 from chipmodel.cli.option_groups import all_of
 from chipmodel.cli.options import ChipOptions, chip_options
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 
 _table_options = all_of(
-    click.argument("table", metavar="TABLE.csv", type=READS),
-    click.option("--kind", metavar="KIND", help="The kind of table. [as its columns say]"),
+    argument("TABLE.csv", to="table"),
+    option("--kind KIND", "The kind of table. [as its columns say]"),
     chip_options,
 )
-
-
 PAGE = "Write a self-contained page with a scatter chart of predicted against measured."
 
 
@@ -80,12 +78,11 @@ def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
 
 @click.command(cls=FileCommand)
 @_table_options
-@click.option("--output", "-o", metavar="FILE", type=WRITES, help="Write the fitted chip as a chip file.")
-@click.option(
-    "--free",
-    metavar="FIELD[+FIELD]",
+@option("--output -o FILE", "Write the fitted chip as a chip file.")
+@option(
+    "--free FIELD[+FIELD]",
+    "Networks: a number to fit; fields joined by + share one value. Repeatable.",
     multiple=True,
-    help="Networks: a number to fit; fields joined by + share one value. Repeatable.",
 )
 @answer_options(page=PAGE)
 def calibrate(*, target: ChipOptions, output: str | None, files: AnswerFiles, **asked: Any) -> None:

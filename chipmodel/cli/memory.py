@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import FileCommand
+from chipmodel.cli.file_options import FileCommand, option
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
@@ -29,13 +29,11 @@ MOST_POINTS = 100
 @planner_options()
 @effort_options
 @recompute_option
-@click.option(
-    "--points",
-    metavar="N",
-    type=click.IntRange(0, MOST_POINTS),
+@option(
+    "--points N",
+    "Number of SharedMemory sizes to plan for.",
+    click.IntRange(0, MOST_POINTS),
     default=MEMORY_POINTS,
-    show_default=True,
-    help="Number of SharedMemory sizes to plan for.",
 )
 @answer_options()
 def memory(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import READS, READS_CHIP, READS_WORKLOAD
+from chipmodel.cli.file_options import READS, READS_WORKLOAD, option
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import EXIT_UNKNOWN, BadInput
@@ -76,57 +76,38 @@ class WorkloadOptions:
             )
 
 
+def _many(declared: str, meaning: str, to: str | None = None) -> Decorator:
+    return option(declared, f"{meaning} Repeatable.", to=to, multiple=True)
+
+
 workload_options = group(
     "source",
     WorkloadOptions,
     click.argument("workload", type=READS_WORKLOAD),
-    click.option("--dtype", metavar="TYPE", help="Type of tensors and weights on the chip, such as int8."),
-    click.option(
-        "--shape",
-        "shapes",
-        multiple=True,
-        metavar="NAME=D,D,...",
-        help="Shape of an input. ONNX: also a symbolic size of all inputs, batch=1,seq=128. Repeatable.",
+    option("--dtype TYPE", "Type of tensors and weights on the chip, such as int8."),
+    _many(
+        "--shape NAME=D,D,...",
+        "Shape of an input. ONNX: also a symbolic size of all inputs, batch=1,seq=128.",
+        to="shapes",
     ),
-    click.option("--strict", is_flag=True, help="Fail on an unknown ONNX operator."),
-    click.option(
-        "--iterations",
-        multiple=True,
-        metavar="NODE=N",
-        help="Iterations of an ONNX Loop whose file does not state them. Repeatable.",
+    option("--strict", "Fail on an unknown ONNX operator."),
+    _many("--iterations NODE=N", "Iterations of an ONNX Loop whose file does not state them."),
+    _many(
+        "--value NAME=V,...",
+        "Value of an ONNX input, which may decide shapes and arms: sr=16000.",
+        to="values",
     ),
-    click.option(
-        "--value",
-        "values",
-        multiple=True,
-        metavar="NAME=V,...",
-        help="Value of an ONNX input, which may decide shapes and arms: sr=16000. Repeatable.",
+    _many("--probability NAME=P,...", "Probability of the first arms of an if: gate=0.3."),
+    option("--profile FILE", "CSV of op,cycles: measured cycles, used instead of the NPU model's.", READS),
+    _many(
+        "--state IN=OUT",
+        "Input that the next inference reads from an output: 'past_*=present_*'.",
+        to="states",
     ),
-    click.option(
-        "--probability",
-        multiple=True,
-        metavar="NAME=P,...",
-        help="Probability of the first arms of an if: gate=0.3. Repeatable.",
-    ),
-    click.option(
-        "--profile",
-        metavar="FILE",
-        type=READS,
-        help="CSV of op,cycles: measured cycles, used instead of the NPU model's.",
-    ),
-    click.option(
-        "--state",
-        "states",
-        multiple=True,
-        metavar="IN=OUT",
-        help="Input that the next inference reads from an output: 'past_*=present_*'. Repeatable.",
-    ),
-    click.option(
-        "--steady-state",
-        metavar="[N]",
-        is_flag=False,
+    option(
+        "--steady-state [N]",
+        f"Plan N inferences in a row; weights may stay loaded for all of them. [N: {INFERENCES}]",
         flag_value=str(INFERENCES),
-        help=f"Plan N inferences in a row; weights may stay loaded for all of them. [N: {INFERENCES}]",
     ),
 )
 
@@ -152,45 +133,35 @@ class ChipOptions:
 
 def set_option(what: str = "a number of the chip:") -> Decorator:
     """``--set``, which changes ``what``."""
-    meaning = f"Change {what} psram.clock_mhz=100. Repeatable."
-    return click.option("--set", "overrides", multiple=True, metavar="FIELD=VALUE", help=meaning)
+    return _many("--set FIELD=VALUE", f"Change {what} psram.clock_mhz=100.", to="overrides")
 
 
 def seed_option(meaning: str) -> Decorator:
     """``--seed``, a whole number."""
-    kind = click.IntRange(0)
-    return click.option("--seed", type=kind, metavar="N", default=0, show_default=True, help=meaning)
+    return option("--seed N", meaning, click.IntRange(0), default=0)
 
 
 chip_options = group(
     "target",
     ChipOptions,
-    click.option(
-        "--chip",
-        "chip_name",
-        metavar="NAME|FILE",
-        type=READS_CHIP,
-        help=f"Preset or chip file. [{DEFAULT_CHIP}]",
-    ),
+    option("--chip NAME|FILE", f"Preset or chip file. [{DEFAULT_CHIP}]", to="chip_name"),
     set_option(),
 )
 
-
-recompute_option = click.option(
-    "--recompute",
-    metavar="TIMES",
-    type=click.FloatRange(min=1),
-    help="Let cascades compute rows again, for less memory, up to so many times the MACs of WORKLOAD; bands "
+recompute_option = option(
+    "--recompute TIMES",
+    "Let cascades compute rows again, for less memory, up to so many times the MACs of WORKLOAD; bands "
     "of columns count too. [rows are kept]",
+    click.FloatRange(min=1),
 )
+
 memory_options = all_of(
-    click.option(
+    option(
         "--no-spill",
-        "spill",
-        is_flag=True,
+        "Fail if tensors would have to leave SharedMemory.",
+        to="spill",
         flag_value=False,
         default=True,
-        help="Fail if tensors would have to leave SharedMemory.",
     ),
     click.option(
         "--in-place",
@@ -200,20 +171,14 @@ memory_options = all_of(
         help="Which outputs may overwrite an input: those of a kind of ops, of ops in stripes (rows), or of "
         "ops for which WORKLOAD says so (declared).",
     ),
-    click.option(
-        "--merge",
-        metavar="NAME",
-        default="conflict",
-        show_default=True,
-        help="How the arms of a branch share memory (see chipmodel planners).",
+    option(
+        "--merge NAME", "How the arms of a branch share memory (see chipmodel planners).", default="conflict"
     ),
-    click.option(
-        "--cascade",
-        metavar="auto|off|OP,...",
-        default=CASCADE_AUTO,
-        show_default=True,
-        help="Ops that run stripe by stripe, so that tensors between them never exist as a whole: chosen by "
+    option(
+        "--cascade auto|off|OP,...",
+        "Ops that run stripe by stripe, so that tensors between them never exist as a whole: chosen by "
         "speed, none, or neighbours among the named ops.",
+        default=CASCADE_AUTO,
     ),
     recompute_option,
 )
@@ -225,12 +190,11 @@ def path_options(read: Callable[[tuple[str, ...]], object], metavar: str, meanin
     def reads(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> object:
         return read(texts)
 
-    return click.option(
-        "--path",
+    return option(
+        f"--path {metavar}",
+        f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
         multiple=True,
-        metavar=metavar,
         callback=reads,
-        help=f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
     )
 
 
@@ -246,12 +210,8 @@ order_option = click.option(
 def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
     """``--packer`` and ``--streamer``, the latter with a default of the command's own."""
     return all_of(
-        click.option(
-            "--packer", metavar="NAME", default=DEFAULT_PACKER, show_default=True, help="Planner of offsets."
-        ),
-        click.option(
-            "--streamer", metavar="NAME", default=streamer, show_default=True, help="Planner of transfers."
-        ),
+        option("--packer NAME", "Planner of offsets.", default=DEFAULT_PACKER),
+        option("--streamer NAME", "Planner of transfers.", default=streamer),
     )
 
 
@@ -292,18 +252,16 @@ def _share(_: click.Context, __: click.Parameter, percent: float | None) -> floa
 
 
 effort_options = all_of(
-    click.option(
-        "--time-limit",
-        metavar="S",
-        type=click.FloatRange(min=0),
-        help="End every search and bound after S seconds with the best found so far. [none]",
+    option(
+        "--time-limit S",
+        "End every search and bound after S seconds with the best found so far. [none]",
+        click.FloatRange(min=0),
     ),
-    click.option(
-        "--gap",
-        metavar="PERCENT",
-        type=click.FloatRange(min=0),
+    option(
+        "--gap PERCENT",
+        "Streamer exact stops once its forecast is this close to the bound. [0.05]",
+        click.FloatRange(min=0),
         callback=_share,
-        help="Streamer exact stops once its forecast is this close to the bound. [0.05]",
     ),
 )
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT
+from chipmodel.cli.file_options import STDOUT, option
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.files.atomic_write import Content, write_together
 from chipmodel.terminal.ending import answer_is_there
@@ -30,13 +28,12 @@ Output = tuple[str | None, Callable[[], Content]]
 
 def json_option(document: str = "the answer") -> Decorator:
     """``--json``, which writes the ``document``."""
-    meaning = f"Write {document} as one JSON document."
-    return click.option("--json", "json_file", metavar="FILE|-", type=WRITES_OR_STDOUT, help=meaning)
+    return option("--json FILE|-", f"Write {document} as one JSON document.", to="json_file")
 
 
 def html_option(page: str = PAGE) -> Decorator:
     """``--html``, which does what ``page`` says."""
-    return click.option("--html", "html_file", metavar="FILE", type=WRITES, help=page)
+    return option("--html FILE", page, to="html_file")
 
 
 @dataclass(frozen=True, slots=True)

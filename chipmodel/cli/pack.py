@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import READS_WORKLOAD, WRITES, FileCommand
+from chipmodel.cli.file_options import READS_WORKLOAD, FileCommand, argument, option
 from chipmodel.cli.options import until_stopped
 from chipmodel.cli.output import AnswerFiles, answer_options, note
 from chipmodel.cli.packing_source import CapacityOptions, capacity_options, packer_option, search_options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=FileCommand)
-@click.argument("source", metavar="FILE.csv", type=READS_WORKLOAD)
+@argument("FILE.csv", READS_WORKLOAD, to="source")
 @capacity_options(
     "Bytes that the plan may use: 1048576 or 1MiB. [as few as possible]",
     "One of several memories, placed one after another; or NAME=START-STOP. Repeatable.",
@@ -28,14 +28,7 @@ if TYPE_CHECKING:
 @search_options(
     PACK_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
 )
-@click.option(
-    "--output",
-    "-o",
-    "csv_file",
-    metavar="FILE",
-    type=WRITES,
-    help="Write the same rows with an offset column.",
-)
+@option("--output -o FILE", "Write the same rows with an offset column.", to="csv_file")
 @answer_options()
 def pack(
     *,

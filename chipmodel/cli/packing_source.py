@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
+from chipmodel.cli.file_options import option
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.pipeline.choices import PACKING_PACKER
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from solvers.core.deadline import Deadline
 
 
-packer_option = click.option(
-    "--packer",
-    metavar="NAME",
-    default=PACKING_PACKER,
-    help=f"Planner of offsets (see chipmodel planners). [{PACKING_PACKER}]",
+packer_option = option(
+    "--packer NAME", "Planner of offsets (see chipmodel planners).", default=PACKING_PACKER
 )
 
 
@@ -51,8 +47,8 @@ def capacity_options(capacity_help: str, memory_help: str) -> Decorator:
     return group(
         "memory_limits",
         CapacityOptions,
-        click.option("--capacity", metavar="SIZE", help=capacity_help),
-        click.option("--memory", "memories", multiple=True, metavar="NAME=SIZE", help=memory_help),
+        option("--capacity SIZE", capacity_help),
+        option("--memory NAME=SIZE", memory_help, to="memories", multiple=True),
     )
 
 
@@ -60,7 +56,7 @@ def search_options(default_seconds: float, time_help: str, node_help: str) -> De
     """``--time-limit``, ``--node-limit`` and ``--seed``."""
     default = f"[{default_seconds:g}; none with --node-limit]"
     return all_of(
-        click.option("--time-limit", metavar="S", type=float, help=f"{time_help} {default}"),
-        click.option("--node-limit", metavar="N", type=int, help=node_help),
-        click.option("--seed", metavar="N", type=int, default=0, help="Another order of search. [0]"),
+        option("--time-limit S", f"{time_help} {default}"),
+        option("--node-limit N", node_help),
+        option("--seed N", "Another order of search.", default=0),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand
+from chipmodel.cli.file_options import STDOUT, FileCommand, option
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
@@ -26,20 +26,11 @@ from chipmodel.terminal.printing import emit, remark
 @workload_options
 @chip_options
 @planning_options(streamer="exact")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE|-",
-    type=WRITES_OR_STDOUT,
-    default=STDOUT,
-    help="Where to write the plan. [stdout]",
-)
-@click.option(
-    "--write-model",
-    "model_file",
-    metavar="FILE",
-    type=WRITES,
-    help="TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
+@option("--output -o FILE|-", "Where to write the plan. [stdout]", default=STDOUT)
+@option(
+    "--write-model FILE",
+    "TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
+    to="model_file",
 )
 @html_option()
 def plan(

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from chipmodel.cli.file_options import (
-    READS,
     STDOUT,
     WRITES,
     FileCommand,
-    WritesInFolder,
+    argument,
     command_files,
+    option,
     store_option,
 )
 from chipmodel.cli.output import json_option, note, show, write_files
@@ -24,46 +24,22 @@ from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 
 
 @click.command(cls=FileCommand)
-@click.argument("study", metavar="STUDY", type=READS)
+@argument("STUDY", to="study")
 @store_option("study", kept=False)
-@click.option(
-    "--output",
-    "--html",
-    "-o",
-    metavar="FILE",
-    type=WRITES,
-    help="Write the answer as one self-contained page.",
-)
+@option("--output --html -o FILE", "Write the answer as one self-contained page.")
 @json_option()
-@click.option(
-    "--points",
-    "folder",
-    metavar="DIR",
-    type=WritesInFolder(),
-    help="Also write a page for the plan of each point, linked from it.",
+@option("--points DIR", "Also write a page for the plan of each point, linked from it.", to="folder")
+@option("--statistics FILE.csv", "Write a line for each planner.", WRITES)
+@option("--markdown FILE.md", "Write question, methods, result and threats, as in a paper.", WRITES)
+@option(
+    "--figures DIR", "Write the page's charts there, as SVG and PDF; --markdown shows them. Needs Kaleido."
 )
-@click.option("--statistics", metavar="FILE.csv", type=WRITES, help="Write a line for each planner.")
-@click.option(
-    "--markdown",
-    metavar="FILE.md",
-    type=WRITES,
-    help="Write question, methods, result and threats, as in a paper.",
-)
-@click.option(
-    "--figures",
-    metavar="DIR",
-    type=WritesInFolder(),
-    help="Write the page's charts there, as SVG and PDF; --markdown shows them. Needs Kaleido.",
-)
-@click.option(
-    "--lock", metavar="FILE.json", type=WRITES, help="Write digests of all rows, and where they came from."
-)
-@click.option(
-    "--point",
-    "keys",
-    metavar="KEY",
+@option("--lock FILE.json", "Write digests of all rows, and where they came from.", WRITES)
+@option(
+    "--point KEY",
+    "With --points: only points whose key begins with KEY. Repeatable.",
+    to="keys",
     multiple=True,
-    help="With --points: only points whose key begins with KEY. Repeatable.",
 )
 def report(
     study: str,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import FileCommand
+from chipmodel.cli.file_options import FileCommand, option
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
@@ -25,20 +25,14 @@ from chipmodel.pipeline.choices import SENSITIVITY_STEP
 @chip_options
 @planner_options()
 @effort_options
-@click.option(
-    "--step",
-    metavar="SHARE",
-    type=float,
+@option(
+    "--step SHARE",
+    "The share by which each number is made smaller and larger.",
+    float,
     default=SENSITIVITY_STEP,
-    show_default=True,
-    help="The share by which each number is made smaller and larger.",
 )
-@click.option(
-    "--vary",
-    "fields",
-    metavar="FIELD",
-    multiple=True,
-    help="Vary only this number. Repeatable. [all numbers of the chip]",
+@option(
+    "--vary FIELD", "Vary only this number. Repeatable. [all numbers of the chip]", to="fields", multiple=True
 )
 @answer_options()
 def sensitivity(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:

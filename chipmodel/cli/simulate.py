@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import click
 
-from chipmodel.cli.file_options import WRITES, FileCommand
+from chipmodel.cli.file_options import FileCommand, option
 from chipmodel.cli.option_groups import all_of, group
 from chipmodel.cli.options import (
     ChipOptions,
@@ -35,11 +35,10 @@ def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
 
 
 _sample_options = all_of(
-    click.option(
-        "--samples",
-        type=click.IntRange(16, 1_000_000),
-        metavar="N",
-        help="Sample N paths if there are too many for an exact answer.",
+    option(
+        "--samples N",
+        "Sample N paths if there are too many for an exact answer.",
+        click.IntRange(16, 1_000_000),
     ),
     seed_option("Seed of the sample."),
 )
@@ -49,16 +48,8 @@ _file_options = group(
     "files",
     AnswerFiles,
     json_option(),
-    click.option(
-        "--plan",
-        "plan_file",
-        metavar="FILE",
-        type=WRITES,
-        help="Write offsets and commands, for chipmodel check.",
-    ),
-    click.option(
-        "--trace", "trace_file", metavar="FILE", type=WRITES, help="Write Chrome trace events, for Perfetto."
-    ),
+    option("--plan FILE", "Write offsets and commands, for chipmodel check.", to="plan_file"),
+    option("--trace FILE", "Write Chrome trace events, for Perfetto.", to="trace_file"),
     html_option(),
 )
 
@@ -69,7 +60,7 @@ _file_options = group(
 @planning_options()
 @path_options(path_word, "NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
 @_sample_options
-@click.option("--with-sync", is_flag=True, help="Also plan with streamer sync, for comparison.")
+@option("--with-sync", "Also plan with streamer sync, for comparison.")
 @_file_options
 def simulate(
     *,

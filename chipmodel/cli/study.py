@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chipmodel.cli.file_options import READS, STDOUT, WRITES, WRITES_OR_STDOUT, FileCommand, store_option
-from chipmodel.cli.option_groups import all_of
+from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand, argument, option, store_option
 from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
@@ -24,44 +23,22 @@ SHOWN_ERRORS = 5
 
 
 @click.command(cls=FileCommand)
-@all_of(
-    click.argument("study_file", metavar="STUDY.yaml", type=READS),
-    store_option("study_file", kept=True),
-    click.option("--workers", metavar="N", type=int, help="Processes on this machine. [one per core]"),
-    click.option("--dask", metavar="tcp://HOST:PORT", help="Use this dask.distributed scheduler."),
-    click.option("--status", "only_status", is_flag=True, help="Print the progress; answer no point."),
-    click.option("--retry-failed", is_flag=True, help="Answer the points again that failed."),
-    click.option(
-        "--export",
-        "table_file",
-        metavar="FILE.csv|FILE.parquet",
-        type=WRITES,
-        help="Write all rows as one table.",
-    ),
-    click.option("--no-times", is_flag=True, help="Leave out the columns that differ from run to run."),
-    click.option(
-        "--html", "html_file", metavar="FILE", type=WRITES, help="Write the page of chipmodel report."
-    ),
-    click.option(
-        "--json",
-        "json_file",
-        metavar="FILE|-",
-        type=WRITES_OR_STDOUT,
-        help="Write the progress and median gaps as JSON.",
-    ),
-    click.option(
-        "--only",
-        metavar="KEY",
-        multiple=True,
-        help="Answer only this point again and compare it with its row. Repeatable.",
-    ),
-    click.option(
-        "--verify-lock",
-        "lock_file",
-        metavar="LOCK.json",
-        type=READS,
-        help="Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
-    ),
+@argument("STUDY.yaml", to="study_file")
+@store_option("study_file", kept=True)
+@option("--workers N", "Processes on this machine. [one per core]")
+@option("--dask tcp://HOST:PORT", "Use this dask.distributed scheduler.")
+@option("--status", "Print the progress; answer no point.", to="only_status")
+@option("--retry-failed", "Answer the points again that failed.")
+@option("--export FILE.csv|FILE.parquet", "Write all rows as one table.", WRITES, to="table_file")
+@option("--no-times", "Leave out the columns that differ from run to run.")
+@option("--html FILE", "Write the page of chipmodel report.", to="html_file")
+@option("--json FILE|-", "Write the progress and median gaps as JSON.", to="json_file")
+@option("--only KEY", "Answer only this point again and compare it with its row. Repeatable.", multiple=True)
+@option(
+    "--verify-lock LOCK.json",
+    "Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
+    READS,
+    to="lock_file",
 )
 def study(
     *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -36,7 +36,7 @@ def window_time_bound(
         total = sum(cycles for _, cycles in found)
     else:
         runs = _op_runs(program, chip, short)
-        alone = window_bound(runs, chip.shared_memory.bytes, times=short.times)
+        alone = window_bound(runs, chip.shared_memory.bytes, repeats=short.repeats)
         found = [(ProofSegment(s.unit, s.start, s.stop), s.cycles) for s in alone.segments]
         total = alone.cycles
     bindings = (Binding(s.unit, ops[s.start].name, ops[s.stop - 1].name, cycles) for s, cycles in found)
@@ -48,7 +48,7 @@ def _segments(
 ) -> Iterator[tuple[ProofSegment, int]]:
     """The segments of the best window bound, each with the cycles that the verifier derives for it."""
     runs = _op_runs(program, chip, short)
-    found = window_bound(runs, chip.shared_memory.bytes, list(borders(short, cascades)), short.times)
+    found = window_bound(runs, chip.shared_memory.bytes, list(borders(short, cascades)), short.repeats)
     for each in found.segments:
         segment = ProofSegment(each.unit, each.start, each.stop)
         yield segment, segment_cycles(program, chip, short, segment, cascades)
@@ -101,13 +101,13 @@ def _op_runs(program: Program, chip: Chip, short: ShortPath) -> list[OpRun]:
 
 def _reread_slices(short: ShortPath) -> frozenset[str]:
     """Sliced tensors of which some bytes may be read twice, so that they may have been kept."""
-    reads, ops = Counter[str](), [op for op, _ in short.runs]
-    for run, op in enumerate(ops):
+    reads, readers = Counter[str](), defaultdict[str, set[str]](set)
+    for run, (op, _) in enumerate(short.runs):
         for name in dict.fromkeys(op.inputs):
             reads[name] += short.times(run, run + 1)
-    readers = {name: {op.name for op in ops if name in op.inputs} for name in reads}
-    sliced = {(op.sliced, op.slices) for op in ops if op.sliced is not None}
-    return frozenset(n for n, slices in sliced if len(readers.get(n, ())) > 1 or reads[n] > slices)
+            readers[name].add(op.name)
+    sliced = {(op.sliced, op.slices) for op, _ in short.runs if op.sliced is not None}
+    return frozenset(n for n, slices in sliced if len(readers[n]) > 1 or reads[n] > slices)
 
 
 def _bytes(program: Program, name: str, share: Fraction) -> int:

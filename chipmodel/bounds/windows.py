@@ -7,6 +7,11 @@ beforehand are those that take the most cycles a byte to move: a fractional knap
 overlap in time add up, and so do the cycles of ops that compute one after another, so the best sum is a
 longest path over the ends of ops.
 
+What a window moves is the largest of several sums, one for each rate (linear programming duality): every
+byte takes the rate at most, and the bytes that are there beforehand save the rate each. In such a sum, what
+an op reads adds the same to all windows that begin after what makes it, or reads it before. So a begin that
+is ahead of an earlier one stays ahead, and all windows take about as many steps as there are reads.
+
 This holds for plans without cascades, in which ops run one after another. It assumes nothing about addresses
 or the order of loads, and a tensor that is spilled to Psram has to come back, which takes the cycles that the
 window counts.
@@ -14,12 +19,14 @@ window counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heappop, heappush
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
+from typing import NamedTuple
 
+from chipmodel.model.short_path import RepeatedRuns
 from chipmodel.model.time_bound import Unit
 
 
@@ -67,60 +74,144 @@ class WindowBound:
 
 _TICKS = 1 << 40
 """Integer ticks a cycle. Times are rounded down to ticks, so that the bound, rounded up to cycles, holds."""
-MAX_WINDOWS = 400_000
-"""Windows, pairs of a first and a last run, that are considered: about a second. In a longer program only
-every k-th run begins windows."""
+MAX_STEPS = 200_000
+"""Runs times rates that are considered: about half a second. In a longer program some rates are left out."""
+
+
+class _Read(NamedTuple):
+    """Bytes that ``run`` reads. Windows count them that begin after the run ``known``, which makes them or
+    reads them before."""
+
+    run: int
+    known: int
+    rate: int
+    """Ticks a byte."""
+    bytes: int
 
 
 def window_bound(
     runs: Sequence[OpRun],
     capacity: int,
     borders: Sequence[int] | None = None,
-    times: Callable[[int, int], int] = lambda start, stop: 1,
+    repeats: Sequence[RepeatedRuns] = (),
 ) -> WindowBound:
     """The largest sum of windows and compute cycles over ``runs``, one after another.
 
     ``capacity`` is SharedMemory in bytes, which is empty at first. Windows begin and end at ``borders``, by
-    the number of the run after each; by default anywhere. ``times`` tells how often runs ``[start, stop)``
-    come with nothing in between. At most ``MAX_WINDOWS`` windows, with a few operations on a heap for each.
+    the number of the run after each; by default anywhere. Of ``repeats``, inner ones come first.
     """
-    path = _LongestPath(len(runs))
+    path, reads = _LongestPath(len(runs)), list(_reads(runs))
+    rates = _rates(reads, capacity, MAX_STEPS // max(1, len(runs)))
+    times, waiting = [1] * len(runs), [RepeatedRuns(0, len(runs), 1)]
+    for start, stop, count in reversed(repeats):
+        waiting.append(RepeatedRuns(start, stop, count * times[start]))
+        times[start:stop] = [count * outer for outer in times[start:stop]]
+    waiting.sort(key=lambda repeat: -repeat.start)
+    searches: list[_Begins] = []
+    by_run = {run: tuple(group) for run, group in groupby(reads, key=lambda read: read.run)}
+    between = list(range(len(runs) + 1) if borders is None else borders)
+    for start, stop in pairwise(between):
+        path.extend(
+            start, stop, sum(runs[run].cycles * times[run] for run in range(start, stop)) * _TICKS, "npu"
+        )
+        while waiting and waiting[-1].start <= start:
+            within = waiting.pop()
+            searches += [_Begins(within, rate, capacity) for rate in rates]
+        searches = [search for search in searches if stop <= search.within.stop]
+        read = [read for run in range(start, stop) for read in by_run.get(run, ())]
+        for search in searches:
+            search.begin(start, path.ends[start])
+            search.count(read)
+        for search in searches:
+            path.extend(search.starts[0], stop, search.first - path.ends[search.starts[0]], "dma")
     stored = _suffix_sums([int(run.stored * _TICKS) for run in runs])
-    every = max(1, len(runs) ** 2 // MAX_WINDOWS)
-    between = range(len(runs) + 1) if borders is None else borders
-    allowed = set(between)
-    for start, after in pairwise(between):
-        computed = (runs[run].cycles * times(run, run + 1) for run in range(start, after))
-        path.extend(start, after, sum(computed) * _TICKS, "npu")
-        if start % every == 0:
-            moved = 0
-            for stop, moved in _least_dma_ticks(runs, start, capacity if start else 0):
-                if stop in allowed:
-                    path.extend(start, stop, moved * times(start, stop), "dma")
-            path.finish(start, moved + stored[start])
+    for rate in rates:
+        moved = _moved_to_the_end(reads, rate, len(runs))
+        for start in between[:-1]:
+            path.finish(start, max(0, moved[start] - (rate * capacity if start else 0)) + stored[start])
     return path.bound()
 
 
-def _least_dma_ticks(runs: Sequence[OpRun], start: int, capacity: int) -> Iterator[tuple[int, int]]:
-    """For each ``stop``, the least DMA ticks between the start of run ``start`` and the end of the run before
-    ``stop``: up to ``capacity`` bytes are there at first, those that take the most ticks a byte."""
-    held, moved = 0, 0
-    cheapest: list[tuple[int, int]] = []
-    known: set[Hashable] = set()
-    for stop in range(start, len(runs)):
-        for data in runs[stop].reads:
-            if data.made < start and data.bytes and data.key not in known:
-                known.add(data.key)
-                heappush(cheapest, (int(data.cycles * _TICKS / data.bytes), data.bytes))
-                held += data.bytes
-        while held > capacity:
-            ticks_per_byte, size = heappop(cheapest)
-            excess = min(size, held - capacity)
-            moved += ticks_per_byte * excess
-            held -= excess
-            if excess < size:
-                heappush(cheapest, (ticks_per_byte, size - excess))
-        yield stop + 1, moved
+def _reads(runs: Sequence[OpRun]) -> Iterator[_Read]:
+    """Yield what windows may count, in order of runs."""
+    latest: dict[Hashable, int] = {}
+    for index, run in enumerate(runs):
+        for data in run.reads:
+            known = max(data.made, latest.get(data.key, -1))
+            latest[data.key] = index
+            if data.bytes and known < index:
+                yield _Read(index, known, int(data.cycles * _TICKS / data.bytes), data.bytes)
+
+
+def _rates(reads: Sequence[_Read], capacity: int, most: int) -> list[int]:
+    """At most ``most`` rates, or one, at which a window may have its largest sum: the highest, for windows
+    that begin with an empty SharedMemory, and those of which SharedMemory does not hold all dearer bytes."""
+    ordered = sorted(reads, key=lambda read: -read.rate)
+    held = accumulate(read.bytes for read in ordered)
+    filling = [read.rate for read, filled in zip(ordered, held, strict=True) if filled > capacity]
+    rates = list(dict.fromkeys((ordered[0].rate if ordered else 0, *filling)))
+    return rates[:: max(1, -(-len(rates) // max(1, most)))]
+
+
+def _moved_to_the_end(reads: Sequence[_Read], rate: int, runs: int) -> list[int]:
+    """For each begin, the ticks of windows up to the end where SharedMemory is empty at first."""
+    steps = [0] * (runs + 1)
+    for read in reads:
+        ticks = min(read.rate, rate) * read.bytes
+        steps[read.known + 1] += ticks
+        steps[read.run + 1] -= ticks
+    return list(accumulate(steps))
+
+
+class _Begins:
+    """Begins of windows of which no later one is ahead, for one rate: with the ticks until the window begins
+    and those that it takes until now."""
+
+    def __init__(self, within: RepeatedRuns, rate: int, capacity: int) -> None:
+        self.within, self.rate, self.saved = within, rate, rate * capacity * within.times
+        self.starts: list[int] = []
+        self.leads: list[int] = []
+        """The ticks by which each is ahead of the next one; of the last one, all of its ticks."""
+        self.first = 0
+        """The ticks of the first begin, which is ahead of all others."""
+
+    def begin(self, start: int, before: int) -> None:
+        """Add the windows that begin at ``start``, in ticks ``before``."""
+        ticks = before - (self.saved if start else 0)
+        while self.starts and self.leads[-1] < ticks:
+            self._drop(len(self.starts) - 1)
+        if self.starts:
+            self.leads[-1] -= ticks
+        else:
+            self.first = ticks
+        self.starts.append(start)
+        self.leads.append(ticks)
+
+    def count(self, reads: Sequence[_Read]) -> None:
+        """Add what the runs after the latest begin read."""
+        starts, leads, rate, times = self.starts, self.leads, self.rate, self.within.times
+        for _, known, full_rate, size in reads:
+            number = bisect_right(starts, known)
+            if number == len(starts):
+                continue
+            ticks = min(full_rate, rate) * size * times
+            leads[-1] += ticks
+            if number == 0:
+                self.first += ticks
+                continue
+            leads[number - 1] -= ticks
+            while number and leads[number - 1] < 0:
+                number -= 1
+                self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        """Remove a begin that a later one is ahead of."""
+        lead = self.leads.pop(number)
+        del self.starts[number]
+        if number:
+            self.leads[number - 1] += lead
+        else:
+            self.first -= lead
 
 
 class _LongestPath:

@@ -114,6 +114,8 @@ class _Moved:
 
     def __init__(self, program: Program, chip: Chip, ops: Sequence[Op], columns: bool) -> None:
         self.program, self.chip, self.ops, self.columns = program, chip, ops, columns
+        traffics: tuple[Traffic, ...] = ("load", "store", "weights")
+        self.costs: dict[Traffic, tuple[int, Fraction]] = {t: least_cost_anywhere(chip, t) for t in traffics}
 
     def cycles(self, start: int, stop: int) -> Fraction:
         """Cycles of ops ``[start, stop)``."""
@@ -142,7 +144,7 @@ class _Moved:
             blocks = [(number, self.program.block_bytes(op))] if op.gathers else constants
             for key, size in blocks:
                 if size:
-                    found["weights", key] = size, size * least_cost_anywhere(self.chip, "weights")[1]
+                    found["weights", key] = size, size * self.costs["weights"][1]
             made |= set(op.outputs)
         return found
 
@@ -164,5 +166,5 @@ class _Moved:
 
     def _cost(self, traffic: Traffic, size: int) -> Fraction:
         """The least cycles of a tensor. With several channels a set-up may pass while others move data."""
-        once, each = least_cost_anywhere(self.chip, traffic)
+        once, each = self.costs[traffic]
         return (once if self.chip.dma.channels.count == 1 else 0) + size * each

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
+from math import ceil
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,6 +14,7 @@ from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Channels
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
+from chipmodel.model.short_path import RepeatedRuns, ShortPath
 from chipmodel.timing.transfer import least_cost, transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from workloads.build.builder import ProgramBuilder
@@ -52,10 +54,11 @@ def test_the_knapsack_keeps_the_data_with_the_most_cycles_a_byte() -> None:
     assert window_bound(runs, 60).cycles == 500 + 100
 
 
-def test_windows_that_do_not_overlap_add_up() -> None:
-    """Each of the two pairs of large blocks has to be loaded, all but 100 bytes, between long ops."""
-    runs = chain((1000, 0), (1, 400), (1000, 0), (1, 400), (1000, 0))
-    assert window_bound(runs, 100).cycles == 3 * 1000 + 2 * 300
+@pytest.mark.parametrize("blocks", [2, 4000])
+def test_windows_that_do_not_overlap_add_up(blocks: int) -> None:
+    """Each of the large blocks has to be loaded, all but 100 bytes, between long ops."""
+    runs = chain(*[(1000, 0), (1, 400)] * blocks, (1000, 0))
+    assert window_bound(runs, 100).cycles == (blocks + 1) * 1000 + blocks * 300
 
 
 def test_a_tensor_comes_back_from_psram_or_takes_memory() -> None:
@@ -126,6 +129,61 @@ def test_more_memory_never_raises_the_bound(ops: list[tuple[int, int]], capacity
     assert window_bound(runs, capacity + more).cycles <= bound.cycles
     assert sum(s.cycles for s in bound.segments) <= bound.cycles <= sum(map(sum, ops))
     assert bound.cycles >= max(sum(c for c, _ in ops), sum(size for _, size in ops))
+
+
+def every_window(
+    runs: Sequence[OpRun], capacity: int, between: Sequence[int], repeats: Sequence[RepeatedRuns]
+) -> Fraction:
+    """The longest path over all pairs of borders, each with its own knapsack."""
+    ends = dict.fromkeys(between, Fraction(0))
+    last = Fraction(0)
+    for start, stop in combinations(between, 2):
+        times = ShortPath(repeats=list(repeats)).times
+        new = {d.key: d for run in runs[start:stop] for d in run.reads if d.made < start}
+        room, moved = capacity if start else 0, Fraction(0)
+        for data in sorted(new.values(), key=lambda data: -data.cycles / data.bytes):
+            there = min(room, data.bytes)
+            room -= there
+            moved += data.cycles * (data.bytes - there) / data.bytes
+        computed = sum(runs[run].cycles * times(run, run + 1) for run in range(start, stop))
+        longest = max(Fraction(computed), moved * times(start, stop))
+        ends[stop] = max(ends[stop], ends[start] + longest)
+        if stop == len(runs):
+            stored = sum((run.stored for run in runs[start:]), Fraction(0))
+            last = max(last, ends[start] + moved + stored)
+    return max(last, ends[len(runs)])
+
+
+@st.composite
+def looping_runs(draw: st.DrawFn) -> tuple[list[OpRun], list[int], list[RepeatedRuns]]:
+    """Runs that read some data again, borders, and a loop within another."""
+    count = draw(st.integers(1, 9))
+    data = [
+        ReadData(key, size, Fraction(cycles), made)
+        for key, (size, cycles, made) in enumerate(
+            draw(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40), st.integers(-1, 5)), max_size=7))
+        )
+    ]
+    runs: list[OpRun] = []
+    for number in range(count):
+        there = [each for each in data if each.made < number]
+        reads = draw(st.lists(st.sampled_from(there), max_size=3)) if there else []
+        stored = Fraction(draw(st.sampled_from((0, 0, 7))))
+        runs.append(OpRun(f"op{number}", draw(st.integers(0, 20)), tuple(reads), stored))
+    between = sorted({0, count, *draw(st.sets(st.integers(1, count)))})
+    ends = sorted(draw(st.tuples(*[st.sampled_from(between[1:])] * 4)))
+    loops = (RepeatedRuns(ends[1], ends[2], 3), RepeatedRuns(ends[0], ends[3], 2))
+    return runs, between, [loop for loop in loops if loop.start < loop.stop]
+
+
+@settings(max_examples=150, deadline=None)
+@given(looping_runs(), st.integers(0, 30))
+def test_the_best_sum_is_that_of_all_windows(
+    path: tuple[list[OpRun], list[int], list[RepeatedRuns]], capacity: int
+) -> None:
+    runs, between, repeats = path
+    best = every_window(runs, capacity, between, repeats)
+    assert window_bound(runs, capacity, between, repeats).cycles == ceil(best)
 
 
 @pytest.mark.parametrize("name", preset_names())

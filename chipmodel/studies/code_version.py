@@ -8,10 +8,13 @@ import subprocess
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("chipmodel", "solvers", "dma", "workloads")
+NETWORKS = "workloads/zoo/networks"
+"""The layers of built-in networks; files of chips are hashed with the point that names one."""
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
 NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")
@@ -40,9 +43,8 @@ def deciding_files(root: Path = ROOT) -> tuple[str, ...]:
     missing = [name for name in (*FOLDERS, *NEVER_DECIDE, *STILL_DECIDE) if not (root / name).exists()]
     if missing:
         raise FileNotFoundError(f"not below {root}: {', '.join(missing)}")
-    names = (
-        path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).rglob("*.py")
-    )
+    paths = chain(*((root / folder).rglob("*.py") for folder in FOLDERS), (root / NETWORKS).glob("*.yaml"))
+    names = (path.relative_to(root).as_posix() for path in paths)
     return tuple(sorted(name for name in names if _decides(name)))
 
 

@@ -117,7 +117,7 @@ class BuiltInNetwork:
 
 
 def builder(path: str) -> Callable[..., None]:
-    """Return the function ``path``, such as ``resnet.resnet18``, whose module is imported at the first call.
+    """Return the function ``path``, such as ``yolo.yolo11``, whose module is imported at the first call.
 
     It is called with a ProgramBuilder and each option as a keyword, ``input`` as ``size``.
     """
@@ -131,11 +131,11 @@ def builder(path: str) -> Callable[..., None]:
     return build
 
 
-def layered(layers: str | Mapping[str, str]) -> Callable[..., None]:
-    """Return the function that appends the ``layers`` of a network, or of each of its variants."""
+def layered(entry: Mapping[str, Any]) -> Callable[..., None]:
+    """Return the function that appends the ``layers`` of a network."""
 
     def build(net: ProgramBuilder, **values: OptionValue) -> None:
-        import_module("workloads.zoo.layered").append(net, layers, values)
+        import_module("workloads.zoo.layered").append(net, entry, values)
 
     return build
 
@@ -145,6 +145,11 @@ def group(name: str) -> tuple[BuiltInNetwork, ...]:
     """The networks of one of ``GROUPS``."""
     shared = _read("options")
     return tuple(_network(network, entry, shared) for network, entry in _read(name).items())
+
+
+def entry(group: str, name: str) -> Mapping[str, Any]:
+    """What one of ``GROUPS`` says of a network."""
+    return cast("Mapping[str, Any]", _read(group)[name])
 
 
 @cache
@@ -160,7 +165,7 @@ def _network(name: str, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> 
         name,
         entry["title"],
         entry["source"],
-        builder(entry["build"]) if "build" in entry else layered(entry["layers"]),
+        builder(entry["build"]) if "build" in entry else layered(entry),
         {key: _option(given, shared.get(key, {})) for key, given in entry["options"].items()},
         _figure(entry["macs"]),
         _figure(entry["parameters"]),

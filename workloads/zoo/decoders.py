@@ -20,7 +20,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import copy_to, lengths, look_up, most_likely, recurrent_cell, step
-from workloads.zoo.googlenet import features
+from workloads.zoo.layered import begun
 from workloads.zoo.layers import concat
 
 ASSUMED_LENGTHS = "the lengths of sentences, and so the probabilities of iterations, are assumed"
@@ -31,7 +31,8 @@ GRU_EMBEDDING, GRU_MAXOUT = 100, 500
 def lstm_decoder(net: ProgramBuilder, *, size: int, units: int, words: int, steps: int) -> None:
     """Inputs: ``input``, an image, and ``start``, the first word. Output: ``sentence``, indices of words."""
     net.notes.append(ASSUMED_LENGTHS)
-    seen = net.pool("avgpool", features(net, size, 5), None, kind="average_pool")
+    features = begun(net, "classic.googlenet", "=features", {"input": size, "kernel": 5}).now
+    seen = net.pool("avgpool", features, None, kind="average_pool")
     embedded = net.dense("image_embedding", net.flatten(seen), units)
     cell = recurrent_cell(net, "lstm", "lstm", units, units)
     table = net.weight("words", words * units)

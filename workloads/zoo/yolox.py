@@ -19,8 +19,8 @@ from math import ceil
 from chipmodel.model.attributes import AxisOrder, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
+from workloads.zoo.layered import begun
 from workloads.zoo.layers import add, concat, image, pooled_thrice, separable, split
-from workloads.zoo.st_resnet import stages
 
 BOX = 4
 """Numbers of a box."""
@@ -194,7 +194,8 @@ def st_yolod(net: ProgramBuilder, *, size: int, classes: int, variant: str) -> N
     """Output: ``detections`` (1, anchors, 5 + classes): box, objectness, classes."""
     given = ST_YOLOS[variant]
     detector = Detector(net, None, 1)
-    features = stages(net, image(net, size), given.backbone)[1:]
+    backbone = begun(net, "measured.st_resnet", f"={given.backbone}", {"input": size})
+    features = [backbone.saved[f"layer{stage}.1"] for stage in (2, 3, 4)]
     matched = [
         net.conv(f"match{index}", x, int((256 << index) * given.width), 1) for index, x in enumerate(features)
     ]

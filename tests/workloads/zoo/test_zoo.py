@@ -209,7 +209,7 @@ def test_importing_the_package_loads_no_family_and_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
         "workloads.zoo workloads.zoo.catalogue",
-        "workloads.zoo.layers workloads.zoo.resnet",
+        "workloads.zoo.layer_words workloads.zoo.layered workloads.zoo.layers",
         "",
     ]
 

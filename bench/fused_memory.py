@@ -69,15 +69,15 @@ def main(chip: str, limits: tuple[float, ...], networks: tuple[str, ...]) -> Non
 def _row(network: str, chip: str, limit: float, published: int | None) -> str:
     program = reuse(load(f"zoo:{network}"), "all")
     answer = smallest_memory(PlanRequest(program, load_chip(chip, (IN_PLACE,)), recompute=limit), points=0)
-    plan = answer.cascaded
+    plan = answer.with_cascades
     cells = (
         network,
         f"{limit:.3g}x",
         "" if published is None else f"{published:,}",
-        f"{plan.bytes:,}",
+        f"{plan.shared_memory_bytes:,}",
         f"{plan.macs / answer.macs:.2f}x",
-        f"{plan.cycles:,}",
-        f"{100 * (plan.bytes / answer.lower_bound - 1):.0f}%",
+        f"{plan.total_cycles:,}",
+        f"{100 * (plan.shared_memory_bytes / answer.lower_bound_bytes - 1):.0f}%",
     )
     return f"| {' | '.join(cells)} |"
 

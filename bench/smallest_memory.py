@@ -67,15 +67,15 @@ def _row(network: str, chip: str, overrides: tuple[str, ...]) -> str:
         answer = smallest_memory(PlanRequest(program, load_chip(chip, overrides)), points=0)
     except DoesNotFit as refusal:
         return f"| {network} | {refusal.what} |"
-    alone, cascaded = answer.layerwise, answer.cascaded
+    alone, cascaded = answer.layer_by_layer, answer.with_cascades
     cells = (
         network,
-        f"{alone.bytes / 1024:,.1f}",
-        f"{alone.cycles:,}",
-        f"{cascaded.bytes / 1024:,.1f}",
-        f"{cascaded.cycles:,}",
+        f"{alone.shared_memory_bytes / 1024:,.1f}",
+        f"{alone.total_cycles:,}",
+        f"{cascaded.shared_memory_bytes / 1024:,.1f}",
+        f"{cascaded.total_cycles:,}",
         f"{len(cascaded.cascades)} ({sum(each.bands > 1 for each in cascaded.cascades)})",
-        f"{100 * (cascaded.bytes / answer.lower_bound - 1):.1f}%",
+        f"{100 * (cascaded.shared_memory_bytes / answer.lower_bound_bytes - 1):.1f}%",
         VELA_KIB.get(network, ""),
         MCUNETV2_KIB.get(network, ""),
         f"{perf_counter() - began:.0f}",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
 from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.words import count, percent, plural, ratio, size
@@ -12,31 +10,14 @@ LARGEST = 8
 """Rows of the table of what is alive where the lower bound is, on the terminal."""
 
 
-def document(answer: ArenaAnswer) -> dict[str, object]:
-    """``answer`` as JSON values: bytes, and the runtime's allocation scopes, both ends included."""
-    return {
-        "source": answer.source,
-        "planner": answer.planner,
-        "status": answer.status,
-        "head_bytes": answer.head_bytes,
-        "lower_bound_bytes": answer.lower_bound,
-        "runtime_head_bytes": answer.runtime_bytes,
-        "kernel_bytes": answer.scratch_bytes,
-        "tail_estimate_bytes": answer.tail_estimate,
-        "unknown_kernels": list(answer.unknown),
-        "offsets": list(answer.offsets),
-        "requests": [asdict(each) for each in answer.requests],
-    }
-
-
 def page(answer: ArenaAnswer) -> TablePage:
     """Sizes, what is alive where most bytes are, and offsets."""
-    total = answer.head_bytes + answer.tail_estimate
+    total = answer.head_bytes + answer.tail_estimate_bytes
     tiles = (
         SummaryTile("tensor_arena_size, estimated", size(total), f"{count(total)} B"),
         SummaryTile("Head, as planned here", size(answer.head_bytes), _proven(answer)),
-        SummaryTile("Head, by the runtime", size(answer.runtime_bytes), _saved(answer)),
-        SummaryTile("Tail, estimated", size(answer.tail_estimate), "on 32 bits"),
+        SummaryTile("Head, by the runtime", size(answer.runtime_head_bytes), _saved(answer)),
+        SummaryTile("Tail, estimated", size(answer.tail_estimate_bytes), "on 32 bits"),
     )
     title, rows = _alive(answer)
     placed = [
@@ -49,22 +30,22 @@ def page(answer: ArenaAnswer) -> TablePage:
         PageTable("alive", title, ("name", ">B", "scopes"), rows, most=LARGEST),
         PageTable("offsets", "Offsets", ("name", ">B", "scopes", ">offset"), placed, most=0),
     )
-    sentences = (f"{headline(answer)}.", *((_unknown(answer),) if answer.unknown else ()))
+    sentences = (f"{headline(answer)}.", *((_unknown(answer),) if answer.unknown_kernels else ()))
     return TablePage("arena", answer.source, "", sentences, tiles, tables)
 
 
 def _sizes(answer: ArenaAnswer) -> list[tuple[str, str, str]]:
     planned = [
         ("head, as planned here", count(answer.head_bytes), _proven(answer)),
-        ("head, by the runtime's planner", count(answer.runtime_bytes), _saved(answer)),
+        ("head, by the runtime's planner", count(answer.runtime_head_bytes), _saved(answer)),
     ]
-    at_least = [("head, by the runtime's planner", count(answer.runtime_bytes), "at least; see below")]
+    at_least = [("head, by the runtime's planner", count(answer.runtime_head_bytes), "at least; see below")]
     return [
-        *(at_least if answer.unknown else planned),
-        ("lower bound", count(answer.lower_bound), "of any plan of the head"),
-        ("of it memory of kernels, at most", count(answer.scratch_bytes), "at one operator"),
-        ("tail, estimated", count(answer.tail_estimate), "stays for good, on 32 bits"),
-        ("tensor_arena_size, estimated", count(answer.head_bytes + answer.tail_estimate), ""),
+        *(at_least if answer.unknown_kernels else planned),
+        ("lower bound", count(answer.lower_bound_bytes), "of any plan of the head"),
+        ("of it memory of kernels, at most", count(answer.kernel_bytes), "at one operator"),
+        ("tail, estimated", count(answer.tail_estimate_bytes), "stays for good, on 32 bits"),
+        ("tensor_arena_size, estimated", count(answer.head_bytes + answer.tail_estimate_bytes), ""),
     ]
 
 
@@ -86,7 +67,7 @@ def _proven(answer: ArenaAnswer) -> str:
 
 
 def _unknown(answer: ArenaAnswer) -> str:
-    names = ", ".join(answer.unknown)
+    names = ", ".join(answer.unknown_kernels)
     not_counted = f"Not counted: memory that the kernels of custom operators may ask for ({names})."
     return f"{not_counted} So nothing is proven, and no offsets are given."
 
@@ -97,8 +78,8 @@ def headline(answer: ArenaAnswer) -> str:
 
 
 def _saved(answer: ArenaAnswer) -> str:
-    saved = answer.runtime_bytes - answer.head_bytes
-    return f"{percent(ratio(saved, answer.runtime_bytes))} saved" if saved else "as large"
+    saved = answer.runtime_head_bytes - answer.head_bytes
+    return f"{percent(ratio(saved, answer.runtime_head_bytes))} saved" if saved else "as large"
 
 
 def largest_alive(requests: tuple[ArenaRequest, ...]) -> list[ArenaRequest]:

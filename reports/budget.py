@@ -11,27 +11,6 @@ from reports.page_parts import PageTable, SummaryTile, TablePage
 from reports.words import percent, plural, ratio
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
-OF_LIMIT = ("quantity", "unit", "limit", "value", "before", "kept")
-"""Keys of a limit in the JSON document."""
-
-
-def document(answer: BudgetAnswer) -> dict[str, object]:
-    """The report as JSON values: bytes, cycles and milliseconds; null where there is no plan."""
-    return {
-        "title": answer.title,
-        "kept": answer.kept,
-        "budgets": [
-            {
-                "name": entry.name,
-                "workload": entry.workload,
-                "chip": entry.chip,
-                "kept": entry.kept,
-                "refused": entry.refused or None,
-                "limits": [{key: getattr(line, key) for key in OF_LIMIT} for line in entry.lines],
-            }
-            for entry in answer.entries
-        ],
-    }
 
 
 def headline(answer: BudgetAnswer) -> str:

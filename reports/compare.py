@@ -6,86 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from chipmodel.model.time_bound import WITHOUT_CASCADES
 from reports.chart import SECONDS, STYLES, Chart, Style, axis, log_axis, series
-from reports.ordering import order_document, order_words
+from reports.ordering import order_words
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 NAMES = ("packer", "merge", "streamer")
 """Columns whose cells are typed again, and so never wrapped on a terminal."""
-
-
-def document(comparison: PlannerComparison) -> dict[str, object]:
-    """``comparison`` as JSON values: bytes, cycles, seconds, shares of 1; null without a plan."""
-    return {
-        "workload": comparison.source,
-        "chip": comparison.chip or None,
-        "streamer": comparison.streamer or None,
-        "packer": comparison.packer or None,
-        **order_document(comparison.ordering),
-        "buffers": len(comparison.problem.buffers) if comparison.packed or comparison.merged else None,
-        "capacity_bytes": comparison.capacity,
-        "lower_bound_bytes": comparison.bound if comparison.packed or comparison.merged else None,
-        "psram_bytes": comparison.psram_bytes,
-        "psram_capacity_bytes": comparison.psram_capacity,
-        "fits_psram": comparison.fits_psram,
-        "packers": [_packed(comparison, row) for row in comparison.packed],
-        "merges": [_merged(comparison, row) for row in comparison.merged],
-        "streamers": [_streamed(row) for row in comparison.streamed],
-    }
-
-
-def _packed(comparison: PlannerComparison, row: PackerRow) -> dict[str, object]:
-    return {
-        "packer": row.packer,
-        "refused": row.refused or None,
-        "status": None if row.refused else row.status,
-        "peak_bytes": row.peak,
-        "lower_bound_bytes": None if row.refused else row.lower_bound,
-        "gap": comparison.gap(row),
-        "unused_bytes": row.unused,
-        "fragmentation": row.fragmentation,
-        "seconds": round(row.seconds, 6),
-        "fits": comparison.fits(row),
-        "nodes": row.nodes,
-        "trajectory": [{"seconds": round(s, 6), "peak_bytes": peak} for s, peak in row.trajectory],
-    }
-
-
-def _merged(comparison: PlannerComparison, row: MergerRow) -> dict[str, object]:
-    return {
-        "merge": row.merge,
-        "packer": row.packer,
-        "refused": row.refused or None,
-        "status": None if row.refused else row.status,
-        "peak_bytes": row.peak,
-        "lower_bound_bytes": None if row.refused else row.lower_bound,
-        "merger_lower_bound_bytes": row.merger_bound,
-        "gap": comparison.gap(row),
-        "seconds": round(row.seconds, 6),
-        "fits": comparison.fits(row),
-    }
-
-
-def _streamed(row: StreamerRow) -> dict[str, object]:
-    known = row.cycles is not None
-    return {
-        "streamer": row.streamer,
-        "refused": row.refused or None,
-        "total_cycles": row.cycles,
-        "lower_bound_cycles": row.lower_bound if known else None,
-        "bound_space": row.bound_space if known else None,
-        "cascades": list(row.cascades) if known else None,
-        "gap": row.gap,
-        "sync_cycles": row.sync_cycles,
-        "milliseconds": row.milliseconds if known else None,
-        **({} if row.microjoules is None else {"microjoules": row.microjoules}),
-        "peak_bytes": row.peak if known else None,
-        "psram_bytes": row.psram_bytes if known else None,
-        "seconds": round(row.seconds, 6),
-        "fits": row.fits,
-        "fits_psram": row.fits_psram if known else None,
-    }
 
 
 def headline(comparison: PlannerComparison) -> str:
@@ -114,7 +42,7 @@ def _answer(comparison: PlannerComparison) -> str:
     best = comparison.ranked[0]
     if best.peak is None:
         return f"{what}; no packer found a plan."
-    gap = comparison.gap(best)
+    gap = best.gap
     known = "proven optimal" if gap == 0 else f"{percent(gap or 0.0)} above the proven lower bound"
     return f"{what}; the lowest peak is {count(best.peak)} B, {known}."
 
@@ -134,29 +62,29 @@ def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
         return row.refused
     if row.peak is None:
         return "proven infeasible" if row.status == "infeasible" else "no plan found"
-    return "yes" if comparison.fits(row) else "no" if comparison.fits_psram else "no: Psram"
+    return "yes" if row.fits else "no" if comparison.fits_psram else "no: Psram"
 
 
 def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str, str]:
     """Peak, the packer's own bound, gap, fragmentation and time of a packer."""
     if row.peak is None:
         return "", "", "", "", "" if row.refused else seconds_text(row.seconds)
-    gap, waste = comparison.gap(row), row.fragmentation
+    gap, waste = row.gap, row.fragmentation
     cells = (percent(gap or 0.0), percent(waste or 0.0))
-    return count(row.peak), count(row.lower_bound), *cells, seconds_text(row.seconds)
+    return count(row.peak), count(row.lower_bound or 0), *cells, seconds_text(row.seconds)
 
 
 def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str, str, str]:
     """Peak, gap, status and time of a merger."""
     if row.peak is None:
         return "", "", "", ""
-    status = "its least" if row.merger_optimal else row.status
-    return count(row.peak), percent(comparison.gap(row) or 0.0), status, seconds_text(row.seconds)
+    status = "its least" if row.merger_optimal else row.status or ""
+    return count(row.peak), percent(row.gap or 0.0), status, seconds_text(row.seconds)
 
 
 def bound_space(comparison: PlannerComparison) -> str:
     """The plans that the lower bound on cycles holds for."""
-    return ", ".join(dict.fromkeys(row.bound_space for row in comparison.streamed))
+    return ", ".join(dict.fromkeys(row.bound_space or WITHOUT_CASCADES for row in comparison.streamed))
 
 
 def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
@@ -165,7 +93,7 @@ def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
         return "", "", "", "", ""
     sync = row.sync_cycles
     saved = "" if sync is None else percent(ratio(sync - row.cycles, sync))
-    cells = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds:,.3f}", saved)
+    cells = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds or 0:,.3f}", saved)
     return *cells, seconds_text(row.seconds)
 
 
@@ -231,7 +159,7 @@ def _packers(comparison: PlannerComparison) -> PageTable:
         "Proves: the packer's own bound; a heuristic has the largest number of bytes alive at once. "
         "Unused: the share of the peak that no live buffer takes, at the step with the most live bytes "
         "while the highest buffer is alive. Time: that of the planner, without loading code.",
-        [None if row.refused else comparison.fits(row) for row in comparison.ranked],
+        [None if row.refused else row.fits for row in comparison.ranked],
         _limits(comparison),
         unbroken=NAMES,
     )
@@ -250,7 +178,7 @@ def _mergers(comparison: PlannerComparison) -> PageTable:
         "Ways to share memory between the arms of an if, each with each packer, on the same "
         f"{count(len(comparison.problem.buffers))} buffers. Every plan passed the same check, by the "
         "lifetimes of the buffers alone.",
-        [None if row.refused else comparison.fits(row) for row in comparison.merged],
+        [None if row.refused else row.fits for row in comparison.merged],
         "" if comparison.packed else _limits(comparison),
         unbroken=NAMES,
     )
@@ -266,7 +194,7 @@ def _streamers(comparison: PlannerComparison) -> PageTable:
         [
             (
                 *(row.streamer, *_run_cells(comparison, row)),
-                *("" if row.cycles is None else count(len(row.cascades)) for _ in cascades),
+                *("" if row.cascades is None else count(len(row.cascades)) for _ in cascades),
                 run_fit_text(row),
             )
             for row in comparison.streamed
@@ -286,18 +214,18 @@ def _run_cells(comparison: PlannerComparison, row: StreamerRow) -> tuple[str, ..
 def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:
     tiles: list[SummaryTile] = []
     if comparison.packed:
-        schedule = comparison.streamer and f"in the schedule of {comparison.streamer}"
+        schedule = f"in the schedule of {comparison.streamer}" if comparison.streamer else ""
         tiles.append(SummaryTile("Buffers", count(len(comparison.problem.buffers)), schedule))
         tiles.append(
             SummaryTile("Proven lower bound", size(comparison.bound), f"{count(comparison.bound)} B")
         )
         best = comparison.ranked[0]
         if best.peak is not None:
-            gap = comparison.gap(best) or 0.0
+            gap = best.gap or 0.0
             tiles.append(
                 SummaryTile("Lowest peak", size(best.peak), f"{count(best.peak)} B; gap {percent(gap)}")
             )
-        fit = sum(map(comparison.fits, comparison.packed))
+        fit = sum(row.fits for row in comparison.packed)
         total = len(comparison.packed)
         tiles.append(SummaryTile("Packers that fit", f"{fit} of {total}", _capacity(comparison), fit / total))
     fastest = min((r.cycles for r in comparison.streamed if r.cycles is not None), default=None)

@@ -10,56 +10,9 @@ from reports.chart import STYLES, Axis, Chart, Style, axis, log_axis, series
 from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
 from reports.words import percent, ratio, size
 
-FORMAT = "chipmodel-decode/1"
-"""The version of the JSON document; a key that changes its meaning makes it another."""
 HEADS = (">context", ">prompt ms", ">token ms", ">per s", ">gap", ">kept", ">cache", ">in Psram")
 """``kept`` are weights that stay in SharedMemory."""
 NO_CACHE, NO_PLAN = "as prompt", "no plan"
-
-
-def document(answer: DecodeAnswer) -> dict[str, Any]:
-    """``answer`` as JSON values."""
-    return {
-        "format": FORMAT,
-        "model": answer.model,
-        "chip": answer.chip,
-        "core_mhz": answer.core_mhz,
-        "shared_memory_bytes": answer.capacity,
-        "weight_bytes": answer.weight_bytes,
-        "fits": answer.fits,
-        "lengths": [
-            length_values(answer, each) | {"resident": _resident(each.token)} for each in answer.lengths
-        ],
-        "notes": [*answer.notes, *filter(None, [answer.reason])],
-    }
-
-
-def _resident(token: TokenRun | None) -> list[dict[str, object]]:
-    return [{"op": op, "bytes": kept} for op, kept in token.resident] if token else []
-
-
-def length_values(answer: DecodeAnswer, length: ContextLength) -> dict[str, Any]:
-    """One length, with null for what does not fit and for a token without a cache."""
-    prefill, token = length.prefill, length.token
-    return {
-        "context": length.tokens,
-        "prefill_cycles": prefill and prefill.cycles,
-        "prefill_bound_cycles": prefill and prefill.bound,
-        "prefill_milliseconds": prefill and answer.milliseconds(prefill.cycles),
-        "token_cycles": token and token.further,
-        "token_milliseconds": token and answer.milliseconds(token.further),
-        "tokens_per_second": token and answer.per_second(token),
-        "first_token_cycles": token and token.first,
-        "run_tokens": token and token.tokens,
-        "run_cycles": token and token.run.cycles,
-        "run_bound_cycles": token and token.run.bound,
-        "peak_bytes": token and token.peak,
-        "resident_bytes": token and token.resident_bytes,
-        "cache_bytes": token and token.cache,
-        "cache_in_psram_bytes": token and token.cache_off_chip,
-        "loaded_weight_bytes": token and token.loaded_weights,
-        "moved_tensor_bytes": token and token.moved_tensors,
-    }
 
 
 def headline(answer: DecodeAnswer) -> str:
@@ -73,7 +26,7 @@ def finding(answer: DecodeAnswer) -> str:
     if not known:
         return f"no token with a cache was planned{answer.reason and f': {answer.reason}'}"
     speeds = " and ".join(
-        f"{answer.per_second(token):,.1f} tokens a second at a context of {tokens:,}"
+        f"{token.per_second:,.1f} tokens a second at a context of {tokens:,}"
         for tokens, token in (known[:: len(known) - 1] if len(known) > 1 else known)
     )
     left = next((tokens for tokens, token in known if token.cache_off_chip), None)
@@ -83,23 +36,20 @@ def finding(answer: DecodeAnswer) -> str:
 
 def length_rows(answer: DecodeAnswer) -> list[tuple[str, ...]]:
     """The lengths, under ``HEADS``."""
-    return [
-        (f"{each.tokens:,}", _prompt(answer, each.prefill), *_token_cells(answer, each))
-        for each in answer.lengths
-    ]
+    return [(f"{each.tokens:,}", _prompt(each.prefill), *_token_cells(each)) for each in answer.lengths]
 
 
-def _prompt(answer: DecodeAnswer, run: TimedRun | None) -> str:
-    return f"{answer.milliseconds(run.cycles):,.3f}" if run else NO_PLAN
+def _prompt(run: TimedRun | None) -> str:
+    return f"{run.milliseconds:,.3f}" if run else NO_PLAN
 
 
-def _token_cells(answer: DecodeAnswer, length: ContextLength) -> tuple[str, ...]:
+def _token_cells(length: ContextLength) -> tuple[str, ...]:
     token = length.token
     if token is None:
         return (NO_CACHE if length.tokens == 1 else NO_PLAN, *[""] * (len(HEADS) - 3))
     return (
-        f"{answer.milliseconds(token.further):,.3f}",
-        f"{answer.per_second(token):,.1f}",
+        f"{token.milliseconds:,.3f}",
+        f"{token.per_second:,.1f}",
         percent(token.run.gap),
         size(token.resident_bytes),
         size(token.cache),
@@ -121,7 +71,7 @@ def page(answer: DecodeAnswer) -> TablePage:
             "Tokens a second against the context",
             "Each mark is a plan that was made and simulated. The horizontal axis is logarithmic.",
             f"Tokens a second {against}",
-            _speed(answer, known),
+            _speed(known),
         ),
         PageChart(
             "memory",
@@ -154,9 +104,9 @@ def page(answer: DecodeAnswer) -> TablePage:
 def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
     tiles: list[SummaryTile] = []
     for tokens, token in known[:: max(1, len(known) - 1)]:
-        detail = f"{answer.milliseconds(token.further):,.3f} ms; {percent(token.run.gap)} above the bound"
+        detail = f"{token.milliseconds:,.3f} ms; {percent(token.run.gap)} above the bound"
         label = f"Tokens a second at {tokens:,}"
-        tiles.append(SummaryTile(label, f"{answer.per_second(token):,.1f}", detail))
+        tiles.append(SummaryTile(label, f"{token.per_second:,.1f}", detail))
     for tokens, token in known[-1:]:
         share = ratio(token.resident_bytes, answer.weight_bytes)
         label = f"Weights that stay at {tokens:,}"
@@ -168,12 +118,12 @@ def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
 
 
 def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:
-    kept = ", ".join(f"{op} {size(kept)}" for op, kept in token.resident)
+    kept = ", ".join(f"{op} {size(kept)}" for op, kept in token.resident.items())
     return (f"{tokens:,}", size(token.loaded_weights), kept or "none: no plan that was tried is faster so")
 
 
-def _speed(answer: DecodeAnswer, known: Known) -> Chart | None:
-    line = _line("tokens a second", STYLES[0], known, answer.per_second, "{:,.1f} a second")
+def _speed(known: Known) -> Chart | None:
+    line = _line("tokens a second", STYLES[0], known, lambda token: token.per_second, "{:,.1f} a second")
     return _chart([line], known, axis("tokens/s", rangemode="tozero"))
 
 

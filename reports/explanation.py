@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from chipmodel.answers.explanation import TimeExplanation, TriedCause
 from reports.page_parts import PageTable, TablePage
 from reports.words import percent
 
-FORMAT = "chipmodel-explanation/1"
 LISTED = 12
 """Causes in the terminal's table."""
 HEADS = ("if only this changes", ">time", ">of measured", ">of the gap")
-
-
-def document(answer: TimeExplanation) -> dict[str, Any]:
-    """``answer`` as JSON values: times in milliseconds, shares of 1."""
-    return {
-        "format": FORMAT,
-        "workload": answer.program,
-        "chip": answer.chip,
-        "other": answer.other or None,
-        "predicted_milliseconds": answer.predicted,
-        "measured_milliseconds": answer.measured,
-        "expected_milliseconds": list(answer.interval) if answer.interval else None,
-        "expected": answer.expected,
-        "causes": [cause_values(answer, each) for each in answer.causes],
-    }
-
-
-def cause_values(answer: TimeExplanation, tried: TriedCause) -> dict[str, Any]:
-    """One cause: its words, changes and streamer, and where it leads."""
-    return {
-        "cause": tried.cause.words,
-        "set": list(tried.cause.changes),
-        "streamer": tried.cause.streamer,
-        "milliseconds": tried.milliseconds,
-        "ratio": None if tried.milliseconds is None else tried.milliseconds / answer.measured,
-        "of_the_way": answer.covers(tried),
-        "reason": tried.reason,
-    }
 
 
 def headline(answer: TimeExplanation) -> str:
@@ -129,7 +99,7 @@ def page(answer: TimeExplanation) -> TablePage:
         PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer), most=LISTED),
         PageTable("others", "Changes without effect or without a run", ("change", "why"), rest),
     )
-    return TablePage("explain", answer.program, f"on {answer.chip}", tuple(sentences(answer)), (), tables)
+    return TablePage("explain", answer.workload, f"on {answer.chip}", tuple(sentences(answer)), (), tables)
 
 
 def _heads(answer: TimeExplanation) -> tuple[str, ...]:

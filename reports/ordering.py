@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chipmodel.answers.result import Ordering, OrderTried
+from chipmodel.answers.result import Ordering
 from reports.words import count, percent, ratio
 
 FOR_THIS_ORDER = ", for this order"
@@ -48,22 +48,3 @@ def _live(ordering: Ordering) -> str:
         words += f", {count(given.live_bytes)} B in the order given"
     proven = any(each.proven and each.live_bytes == run.live_bytes for each in ordering.tried)
     return f"{words} (proven minimum)" if proven else words
-
-
-def order_document(ordering: Ordering | None) -> dict[str, object]:
-    """``order`` of the JSON document: what was requested, what was chosen, and every order that was planned;
-    empty where ops run in the order of the workload."""
-    if ordering is None:
-        return {}
-    tried = [_tried(each) for each in ordering.tried]
-    return {"order": {"requested": ordering.asked, "chosen": ordering.runs, "tried": tried}}
-
-
-def _tried(tried: OrderTried) -> dict[str, object]:
-    return {
-        "order": tried.name,
-        "live_bytes": tried.live_bytes,
-        "proven_minimum": tried.proven,
-        "total_cycles": tried.cycles,
-        "peak_bytes": tried.peak,
-    }

@@ -80,6 +80,12 @@ class SavedResult:
         return self.totals["total_cycles"]
 
     @property
+    def side(self) -> dict[str, object]:
+        """What a difference says of it."""
+        run = {"cores": self.cores, "fits": self.fits, "total_cycles": self.cycles}
+        return {"file": self.file, **self.settings, **run, "milliseconds": self.milliseconds}
+
+    @property
     def milliseconds(self) -> Fraction:
         """Milliseconds of the run."""
         return self.cycles / (self.core_mhz * 1000)

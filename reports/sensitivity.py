@@ -11,36 +11,9 @@ from reports.colours import BLUE, GREY
 from reports.page_parts import PageChart, PageTable, TablePage
 from reports.words import percent, signed_percent
 
-FORMAT = "chipmodel-sensitivity/1"
-"""The version of the JSON document; a key that changes its meaning makes it another."""
 NAMED = 3
 """Numbers that the sentence names."""
 HEADS = ("number", ">value", ">less", ">time", ">more", ">time")
-
-
-def document(answer: SensitivityAnswer) -> dict[str, Any]:
-    """``answer`` as JSON values."""
-    return {
-        "format": FORMAT,
-        "workload": answer.program,
-        "chip": answer.chip,
-        "step": answer.step,
-        "milliseconds": answer.milliseconds,
-        "fields": [field_values(each) for each in answer.fields],
-        "zero": list(answer.zero),
-    }
-
-
-def field_values(each: VariedField) -> dict[str, Any]:
-    """One number of the chip, with both of its runs."""
-    found: dict[str, Any] = {"field": each.field, "value": each.value}
-    for kind, run in (("less", each.less), ("more", each.more)):
-        found |= {
-            f"{kind}_value": run.value,
-            f"{kind}_milliseconds": run.milliseconds,
-            f"{kind}_reason": run.reason,
-        }
-    return found
 
 
 def headline(answer: SensitivityAnswer) -> str:
@@ -108,7 +81,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
         PageTable("refused", "Values without a run", ("number", ">value", "why"), refused_rows(answer)),
     )
     on, told = f"on {answer.chip}", (headline(answer),)
-    return TablePage("sensitivity", answer.program, on, told, (), tables, (chart,))
+    return TablePage("sensitivity", answer.workload, on, told, (), tables, (chart,))
 
 
 def tornado(answer: SensitivityAnswer) -> Chart:

@@ -10,41 +10,6 @@ SHOWN = 12
 """Rows of the table of what lies in Psram on the terminal."""
 
 
-def document(answer: SplitArenaAnswer) -> dict[str, object]:
-    """``answer`` as JSON values: bytes, prices in ``unit``, the runtime's scopes with both ends included."""
-    return {
-        "source": answer.source,
-        "sram_bytes": answer.sram_bytes,
-        "sram_limit_bytes": answer.sram_limit,
-        "psram_bytes": answer.psram_bytes,
-        "psram_limit_bytes": answer.psram_limit,
-        "chip": answer.chip,
-        "unit": _unit(answer),
-        "price": answer.price,
-        "price_lower_bound": answer.lower_bound,
-        "tail_estimate_bytes": answer.tail_estimate,
-        "unknown_kernels": list(answer.unknown),
-        "places": [place_row(each) for each in answer.places],
-    }
-
-
-def place_row(each: ArenaPlace) -> dict[str, object]:
-    """A place as JSON values."""
-    asked = each.request
-    return {
-        "name": asked.name,
-        "tensor": asked.tensor,
-        "memory": "psram" if each.in_psram else "sram",
-        "offset": each.offset,
-        "bytes": asked.bytes,
-        "first": asked.first,
-        "last": asked.last,
-        "reads": asked.reads,
-        "writes": asked.writes,
-        "price": each.price,
-    }
-
-
 def headline(answer: SplitArenaAnswer) -> str:
     """How many buffers lie where."""
     moved = len(answer.moved)
@@ -55,9 +20,9 @@ def headline(answer: SplitArenaAnswer) -> str:
 def page(answer: SplitArenaAnswer) -> TablePage:
     """Sizes and places."""
     tiles = (
-        SummaryTile("SRAM", size(answer.sram_bytes), f"of {size(answer.sram_limit)}"),
-        SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit)}"),
-        SummaryTile("Accesses to Psram", f"{count(answer.price)} {_unit(answer)}", _proven(answer)),
+        SummaryTile("SRAM", size(answer.sram_bytes), f"of {size(answer.sram_limit_bytes)}"),
+        SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit_bytes)}"),
+        SummaryTile("Accesses to Psram", f"{count(answer.price)} {answer.unit}", _proven(answer)),
     )
     stays = [each for each in answer.places if not each.in_psram]
     tables = (
@@ -70,11 +35,13 @@ def page(answer: SplitArenaAnswer) -> TablePage:
 
 
 def _sizes(answer: SplitArenaAnswer) -> list[tuple[str, str, str]]:
-    custom = f"; not counted: kernels of {', '.join(answer.unknown)}" if answer.unknown else ""
+    custom = (
+        f"; not counted: kernels of {', '.join(answer.unknown_kernels)}" if answer.unknown_kernels else ""
+    )
     return [
-        ("SRAM", count(answer.sram_bytes), f"of {count(answer.sram_limit)}{custom}"),
-        ("Psram", count(answer.psram_bytes), f"of {count(answer.psram_limit)}"),
-        ("tail, estimated", count(answer.tail_estimate), "in SRAM as well, on 32 bits"),
+        ("SRAM", count(answer.sram_bytes), f"of {count(answer.sram_limit_bytes)}{custom}"),
+        ("Psram", count(answer.psram_bytes), f"of {count(answer.psram_limit_bytes)}"),
+        ("tail, estimated", count(answer.tail_estimate_bytes), "in SRAM as well, on 32 bits"),
     ]
 
 
@@ -83,22 +50,16 @@ def _priced(answer: SplitArenaAnswer) -> str:
         return "Nothing that operators access lies in Psram."
     time = f" ({float(answer.price / answer.core_mhz / 1000):.3f} ms)" if answer.chip else ""
     on = f" on {answer.chip}" if answer.chip else ""
-    return (
-        f"Accesses to Psram: {count(answer.price)} {_unit(answer)}{time} for each run{on}, {_proven(answer)}"
-    )
+    return f"Accesses to Psram: {count(answer.price)} {answer.unit}{time} for each run{on}, {_proven(answer)}"
 
 
 def _proven(answer: SplitArenaAnswer) -> str:
-    above = answer.price - answer.lower_bound
+    above = answer.price - answer.price_lower_bound
     return f"at most {percent(ratio(above, answer.price))} above the least" if above else "proven least"
 
 
-def _unit(answer: SplitArenaAnswer) -> str:
-    return "cycles" if answer.chip else "B"
-
-
 def _heads(answer: SplitArenaAnswer) -> tuple[str, ...]:
-    return ("name", ">B", "scopes", ">offset", ">reads", ">writes", f">{_unit(answer)} in Psram")
+    return ("name", ">B", "scopes", ">offset", ">reads", ">writes", f">{answer.unit} in Psram")
 
 
 def _rows(places: tuple[ArenaPlace, ...] | list[ArenaPlace]) -> list[tuple[str, ...]]:

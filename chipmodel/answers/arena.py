@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from chipmodel.model.plan import Status
 
@@ -30,34 +31,27 @@ class ArenaRequest:
 
 @dataclass(frozen=True, slots=True)
 class ArenaAnswer:
-    """The head of a model's arena by the runtime's own planner and by ours, in bytes.
-
-    ``offsets`` has an entry for each tensor of the model: its offset in the head, or -1 where the runtime is
-    to decide or the tensor is none of the head's; it is empty where some kernel is ``unknown``.
-    ``head_bytes`` is what the runtime then takes, the memory of its kernels included, and no plan takes less
-    than ``lower_bound``."""
+    """The head of a model's arena by the runtime's own planner and by ours."""
 
     source: str
-    requests: tuple[ArenaRequest, ...]
-    offsets: tuple[int, ...]
-    runtime_bytes: int
-    head_bytes: int
-    lower_bound: int
-    status: Status
     planner: str
-    tail_estimate: int
-    """Bytes of the part that stays for good, on a processor of 32 bits: an estimate."""
-    unknown: tuple[str, ...] = ()
+    status: Status
+    head_bytes: int
+    """What the runtime takes with ``offsets``, the memory of its kernels included."""
+    lower_bound_bytes: int
+    """No plan takes less."""
+    runtime_head_bytes: int
+    """What the runtime takes by its own planner."""
+    kernel_bytes: int
+    """The most memory that kernels ask for at one operator."""
+    tail_estimate_bytes: int
+    """The part that stays for good, on a processor of 32 bits: an estimate."""
+    unknown_kernels: tuple[str, ...]
     """Operators whose kernels may ask for memory that is not known here."""
-
-    @property
-    def scratch_bytes(self) -> int:
-        """The most memory that kernels ask for at one operator."""
-        by_scope: dict[int, int] = {}
-        for each in self.requests:
-            if each.tensor is None:
-                by_scope[each.last] = by_scope.get(each.last, 0) + each.bytes
-        return max(by_scope.values(), default=0)
+    offsets: tuple[int, ...]
+    """For each tensor of the model its offset in the head, or -1 where the runtime is to decide or the tensor
+    is none of the head's; empty where some kernel is unknown."""
+    requests: tuple[ArenaRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +64,51 @@ class ArenaPlace:
     in_psram: bool
     offset: int
     price: int
+    KEYS: ClassVar = (
+        *("name=request.name", "tensor=request.tensor", "memory", "offset", "bytes=request.bytes"),
+        *(
+            "first=request.first",
+            "last=request.last",
+            "reads=request.reads",
+            "writes=request.writes",
+            "price",
+        ),
+    )
+
+    @property
+    def memory(self) -> str:
+        """The memory's name in the document."""
+        return "psram" if self.in_psram else "sram"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitArenaAnswer:
-    """Requests of a model over two memories: ``places`` in the order in which the runtime adds them.
-
-    ``sram_bytes`` and ``psram_bytes`` are what the places take of the ``sram_limit`` and ``psram_limit``.
-    ``price`` adds up what lies in Psram, in cycles of ``chip`` at ``core_mhz``, or, without a chip, in bytes;
-    no choice has less than ``lower_bound``. Memory of kernels is always in SRAM."""
+    """Requests of a model over two memories, and what the places take of both."""
 
     source: str
-    places: tuple[ArenaPlace, ...]
     sram_bytes: int
+    sram_limit_bytes: int
     psram_bytes: int
-    sram_limit: int
-    psram_limit: int
+    psram_limit_bytes: int
     price: int
-    lower_bound: int
-    tail_estimate: int
+    """The sum of what lies in Psram, in cycles of ``chip`` at ``core_mhz``, or, without a chip, in bytes."""
+    price_lower_bound: int
+    """No choice has less."""
+    tail_estimate_bytes: int
+    places: tuple[ArenaPlace, ...]
+    """In the order in which the runtime adds them. Memory of kernels is always in SRAM."""
     chip: str = ""
     core_mhz: Fraction = Fraction(0)
-    unknown: tuple[str, ...] = ()
+    unknown_kernels: tuple[str, ...] = ()
+    KEYS: ClassVar = (
+        *("source", "sram_bytes", "sram_limit_bytes", "psram_bytes", "psram_limit_bytes", "chip", "unit"),
+        *("price", "price_lower_bound", "tail_estimate_bytes", "unknown_kernels", "places"),
+    )
+
+    @property
+    def unit(self) -> str:
+        """The unit of prices."""
+        return "cycles" if self.chip else "B"
 
     @property
     def moved(self) -> tuple[ArenaPlace, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 UNITS = {
     "peak": "B",
@@ -28,6 +29,7 @@ class BudgetLine:
     value: float | None
     before: float | None = None
     growth: float = 0.0
+    KEYS: ClassVar = ("quantity", "unit", "limit", "value", "before", "kept")
 
     @property
     def kept(self) -> bool:
@@ -55,7 +57,8 @@ class BudgetEntry:
     workload: str
     chip: str
     lines: tuple[BudgetLine, ...]
-    refused: str = ""
+    refused: str | None = None
+    KEYS: ClassVar = ("name", "workload", "chip", "kept", "refused", "limits=lines")
 
     @property
     def kept(self) -> bool:
@@ -69,6 +72,7 @@ class BudgetAnswer:
 
     title: str
     entries: tuple[BudgetEntry, ...]
+    KEYS: ClassVar = ("title", "kept", "budgets=entries")
 
     @property
     def kept(self) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
+from typing import ClassVar, TypeVar
 
+from chipmodel.answers.document import MICROSECOND
 from chipmodel.answers.result import Ordering
 from chipmodel.model.plan import Problem, Status
-from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
+from chipmodel.model.time_bound import PlanSpace
+
+PeakRow = TypeVar("PeakRow", "PackerRow", "MergerRow")
 
 
 def _relative_gap(value: int, bound: int) -> float:
@@ -22,8 +26,8 @@ class PackerRow:
 
     packer: str
     peak: int | None = None
-    lower_bound: int = 0
-    status: Status = "unknown"
+    lower_bound: int | None = None
+    status: Status | None = None
     unused: int | None = None
     """See ``model.live_sets.unused_bytes``."""
     seconds: float = 0.0
@@ -31,7 +35,15 @@ class PackerRow:
     """Nodes of search."""
     trajectory: tuple[tuple[float, int], ...] = ()
     """Seconds and best peak so far, of a packer that reports its progress."""
-    refused: str = ""
+    refused: str | None = None
+    gap: float | None = None
+    """``(peak - bound) / bound``, with the bound of the comparison; None without a plan."""
+    fits: bool = False
+    """Whether there is a plan, within the capacities of the comparison if there are any."""
+    KEYS: ClassVar = (
+        *("packer", "refused", "status", "peak_bytes=peak", "lower_bound_bytes=lower_bound", "gap"),
+        *("unused_bytes=unused", "fragmentation", "seconds", "fits", "nodes", "trajectory=steps"),
+    )
 
     @property
     def fragmentation(self) -> float | None:
@@ -39,6 +51,11 @@ class PackerRow:
         if self.peak is None or self.unused is None:
             return None
         return self.unused / self.peak if self.peak else 0.0
+
+    @property
+    def steps(self) -> list[dict[str, float]]:
+        """The ``trajectory`` as a document has it."""
+        return [{"seconds": round(at, MICROSECOND), "peak_bytes": peak} for at, peak in self.trajectory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +65,20 @@ class MergerRow:
     merge: str
     packer: str
     peak: int | None = None
-    lower_bound: int = 0
-    status: Status = "unknown"
+    lower_bound: int | None = None
+    status: Status | None = None
     seconds: float = 0.0
-    refused: str = ""
+    refused: str | None = None
     merger_bound: int | None = None
     """No packer has a lower peak with this merger, in bytes; None where that is not known."""
+    gap: float | None = None
+    """``(peak - bound) / bound``, with the bound of the comparison; None without a plan."""
+    fits: bool = False
+    """Whether there is a plan, within the capacities of the comparison if there are any."""
+    KEYS: ClassVar = (
+        *("merge", "packer", "refused", "status", "peak_bytes=peak", "lower_bound_bytes=lower_bound"),
+        *("merger_lower_bound_bytes=merger_bound", "gap", "seconds", "fits"),
+    )
 
     @property
     def merger_optimal(self) -> bool:
@@ -67,30 +92,35 @@ class StreamerRow:
 
     streamer: str
     cycles: int | None = None
-    lower_bound: int = 0
+    lower_bound: int | None = None
     sync_cycles: int | None = None
     """Cycles of the same program with streamer ``sync``, where that has a plan."""
-    milliseconds: float = 0.0
-    peak: int = 0
-    psram_bytes: int = 0
+    milliseconds: float | None = None
+    peak: int | None = None
+    psram_bytes: int | None = None
     """Weights and tensors in Psram."""
     fits: bool = False
     """Whether the plan is within SharedMemory and Psram."""
-    fits_psram: bool = True
+    fits_psram: bool | None = None
     seconds: float = 0.0
     """Wall clock of planning and simulating."""
-    refused: str = ""
-    bound_space: PlanSpace = WITHOUT_CASCADES
+    refused: str | None = None
+    bound_space: PlanSpace | None = None
     """The plans that ``lower_bound`` holds for."""
-    cascades: tuple[str, ...] = ()
+    cascades: tuple[str, ...] | None = None
     """The names of the plan's cascades."""
     microjoules: float | None = None
     """Energy of the run; None where the chip file says nothing of it."""
+    KEYS: ClassVar = (
+        *("streamer", "refused", "total_cycles=cycles", "lower_bound_cycles=lower_bound", "bound_space"),
+        *("cascades", "gap", "sync_cycles", "milliseconds", "microjoules?", "peak_bytes=peak", "psram_bytes"),
+        *("seconds", "fits", "fits_psram"),
+    )
 
     @property
     def gap(self) -> float | None:
         """``(cycles - bound) / bound``; None without a plan."""
-        return None if self.cycles is None else _relative_gap(self.cycles, self.lower_bound)
+        return None if self.cycles is None else _relative_gap(self.cycles, self.lower_bound or 0)
 
 
 @dataclass(frozen=True)
@@ -98,13 +128,13 @@ class PlannerComparison:
     """Packers and mergers on one problem of unknown capacity, and streamers on the whole program."""
 
     source: str
-    chip: str
-    """Empty for a packing problem, as are ``streamer`` and ``packer``."""
+    chip: str | None
+    """None for a packing problem, as are ``streamer`` and ``packer``."""
     problem: Problem
     capacity: int | None
-    streamer: str = ""
+    streamer: str | None = None
     """The streamer whose schedule the problem was made from."""
-    packer: str = ""
+    packer: str | None = None
     """The packer of the streamers' runs."""
     packed: tuple[PackerRow, ...] = ()
     streamed: tuple[StreamerRow, ...] = ()
@@ -114,21 +144,37 @@ class PlannerComparison:
     psram_bytes: int | None = None
     """Weights and tensors in Psram, with the schedule that the problem was made from; None without one."""
     psram_capacity: int | None = None
+    KEYS: ClassVar = (
+        *("workload=source", "chip", "streamer", "packer", "order=ordering?", "buffers"),
+        *("capacity_bytes=capacity", "lower_bound_bytes=peak_bound", "psram_bytes"),
+        *("psram_capacity_bytes=psram_capacity", "fits_psram", "packers=packed", "merges=merged"),
+        "streamers=streamed",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "packed", tuple(map(self._judged, self.packed)))
+        object.__setattr__(self, "merged", tuple(map(self._judged, self.merged)))
 
     @cached_property
     def bound(self) -> int:
         """The highest lower bound on the peak that any of the packers and mergers proved."""
         rows: tuple[PackerRow | MergerRow, ...] = (*self.packed, *self.merged)
-        return max((row.lower_bound for row in rows), default=0)
+        return max((row.lower_bound or 0 for row in rows), default=0)
 
     @cached_property
     def ranked(self) -> tuple[PackerRow, ...]:
         """The packers from the lowest peak to the highest, then those without a plan."""
         return tuple(sorted(self.packed, key=lambda r: (bool(r.refused), inf if r.peak is None else r.peak)))
 
-    def gap(self, row: PackerRow | MergerRow) -> float | None:
-        """``(peak - bound) / bound``; None without a plan."""
-        return None if row.peak is None else _relative_gap(row.peak, self.bound)
+    @property
+    def buffers(self) -> int | None:
+        """The number of buffers that are packed; None where none are, as ``peak_bound``."""
+        return len(self.problem.buffers) if self.packed or self.merged else None
+
+    @property
+    def peak_bound(self) -> int | None:
+        """The ``bound``, if anything is packed."""
+        return None if self.buffers is None else self.bound
 
     @property
     def fits_psram(self) -> bool:
@@ -137,8 +183,9 @@ class PlannerComparison:
             return True
         return self.psram_bytes <= self.psram_capacity
 
-    def fits(self, row: PackerRow | MergerRow) -> bool:
-        """Whether there is a plan, within the capacities if there are any."""
-        if row.peak is None or not self.fits_psram:
-            return False
-        return self.capacity is None or row.peak <= self.capacity
+    def _judged(self, row: PeakRow) -> PeakRow:
+        """The row with its gap, and whether it fits."""
+        if row.peak is None:
+            return row
+        fits = self.fits_psram and (self.capacity is None or row.peak <= self.capacity)
+        return replace(row, gap=_relative_gap(row.peak, self.bound), fits=fits)

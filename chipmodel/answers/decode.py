@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +13,7 @@ class TimedRun:
 
     cycles: int
     bound: int
+    milliseconds: float
 
     @property
     def gap(self) -> float:
@@ -27,8 +30,12 @@ class TokenRun:
     run: TimedRun
     first: int
     further: int
+    milliseconds: float
+    """Those of ``further``."""
+    per_second: float
+    """Tokens a second in the steady state."""
     peak: int
-    resident: tuple[tuple[str, int], ...]
+    resident: Mapping[str, int]
     """Bytes of weights that stay in SharedMemory for all tokens, by op."""
     cache: int
     """Bytes of keys and values that the token finds."""
@@ -42,7 +49,7 @@ class TokenRun:
     @property
     def resident_bytes(self) -> int:
         """Bytes of weights that stay in SharedMemory for all tokens."""
-        return sum(size for _, size in self.resident)
+        return sum(self.resident.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,20 @@ class ContextLength:
     tokens: int
     prefill: TimedRun | None
     token: TokenRun | None
+    KEYS: ClassVar = (
+        *("context=tokens", "prefill_cycles=prefill.cycles", "prefill_bound_cycles=prefill.bound"),
+        *("prefill_milliseconds=prefill.milliseconds", "token_cycles=token.further"),
+        *("token_milliseconds=token.milliseconds", "tokens_per_second=token.per_second"),
+        *("first_token_cycles=token.first", "run_tokens=token.tokens", "run_cycles=token.run.cycles"),
+        *("run_bound_cycles=token.run.bound", "peak_bytes=token.peak", "resident_bytes=token.resident_bytes"),
+        *("cache_bytes=token.cache", "cache_in_psram_bytes=token.cache_off_chip"),
+        *("loaded_weight_bytes=token.loaded_weights", "moved_tensor_bytes=token.moved_tensors", "resident"),
+    )
+
+    @property
+    def resident(self) -> list[dict[str, object]]:
+        """The weights that stay, op by op."""
+        return [{"op": op, "bytes": kept} for op, kept in self.token.resident.items()] if self.token else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +92,16 @@ class DecodeAnswer:
     reason: str = ""
     """The reason why no length fits, as far as it is known."""
 
-    def milliseconds(self, cycles: int) -> float:
-        """The time of ``cycles``."""
-        return cycles / (self.core_mhz * 1e3)
+    FORMAT: ClassVar = "chipmodel-decode/1"
+    KEYS: ClassVar = (
+        *("model", "chip", "core_mhz", "shared_memory_bytes=capacity", "weight_bytes", "fits", "lengths"),
+        "notes=remarks",
+    )
 
-    def per_second(self, token: TokenRun) -> float:
-        """Tokens a second in the steady state."""
-        return self.core_mhz * 1e6 / token.further
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes, and why no length fits."""
+        return (*self.notes, *filter(None, [self.reason]))
 
     @property
     def fits(self) -> bool:

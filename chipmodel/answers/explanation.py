@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, log
+from typing import Any, ClassVar
 
 NEAR = 1.25
 """A cause explains a time that it comes so near to, as a factor (assumed)."""
@@ -42,17 +43,39 @@ class TriedCause:
 class TimeExplanation:
     """The time of a workload on a chip by its own tool, another time, and what may lie between them."""
 
-    program: str
+    workload: str
     chip: str
     predicted: float
     """Milliseconds, as is ``measured``."""
     measured: float
     causes: tuple[TriedCause, ...]
     """That which comes nearest to ``measured`` first."""
-    other: str = ""
-    """The chip whose predicted time stands for ``measured``; empty where a board was measured."""
+    other: str | None = None
+    """The chip whose predicted time stands for ``measured``; None where a board was measured."""
     interval: tuple[float, float] | None = None
     """The milliseconds that the board is expected to take; None where that is not known."""
+
+    FORMAT: ClassVar = "chipmodel-explanation/1"
+    KEYS: ClassVar = (
+        *("workload", "chip", "other", "predicted_milliseconds=predicted", "measured_milliseconds=measured"),
+        *("expected_milliseconds=interval", "expected", "causes=cause_values"),
+    )
+
+    @property
+    def cause_values(self) -> list[dict[str, Any]]:
+        """Each cause and where it leads: times in milliseconds, shares of 1."""
+        return [
+            {
+                "cause": each.cause.words,
+                "set": each.cause.changes,
+                "streamer": each.cause.streamer,
+                "milliseconds": each.milliseconds,
+                "ratio": None if each.milliseconds is None else each.milliseconds / self.measured,
+                "of_the_way": self.covers(each),
+                "reason": each.reason,
+            }
+            for each in self.causes
+        ]
 
     @property
     def inside(self) -> bool:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from chipmodel.model.schedule import CascadePlan
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """A plan in ``bytes`` of SharedMemory, its peak at most that. Where it ``moves`` tensors, some go to
+    """A plan in some bytes of SharedMemory, its peak at most that. Where it moves tensors, some go to
     Psram and come back, or pass through SharedMemory in stripes."""
 
-    bytes: int
-    cycles: int
-    peak: int
-    moves: bool
+    shared_memory_bytes: int
+    total_cycles: int
+    peak_bytes: int
+    moves_tensors: bool
     streamer: str
     macs: int
     """Multiply-accumulates of all steps, those that are computed again too."""
     cascades: tuple[CascadePlan, ...] = ()
-    in_rows: tuple[tuple[str, int], ...] = ()
+    in_place_by_rows: Mapping[str, int] = field(default_factory=dict[str, int])
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
-    in_slices: tuple[tuple[str, int], ...] = ()
+    channel_slices: Mapping[str, int] = field(default_factory=dict[str, int])
     """Ops that run in slices of channels, with the number of these."""
-    twice: tuple[str, ...] = ()
+    made_twice: tuple[str, ...] = ()
     """Ops that run twice."""
 
 
@@ -32,9 +34,9 @@ class MemoryPlan:
 class MemoryPoint:
     """Plans in the same SharedMemory, layer by layer and with cascades where they help; None for none."""
 
-    bytes: int
-    layerwise: MemoryPlan | None
-    cascaded: MemoryPlan | None
+    shared_memory_bytes: int
+    layer_by_layer: MemoryPlan | None
+    with_cascades: MemoryPlan | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,19 @@ class MemoryAnswer:
     """The smallest SharedMemory in which no tensor but inputs and outputs of a program crosses the Psram,
     layer by layer and with cascades, and plans for sizes from the smallest on."""
 
-    program: str
+    workload: str
     chip: str
-    alignment: int
-    capacity: int
-    """What the chip has, in bytes."""
-    lower_bound: int
-    """Bytes below which there is no such plan (``dma.cascade_choice.memory_bound`` says of what kind)."""
-    layerwise: MemoryPlan
-    cascaded: MemoryPlan
-    front: tuple[MemoryPoint, ...] = ()
-    macs: int = 0
+    macs: int
     """Multiply-accumulates of the program."""
-    recompute: float | None = None
+    recompute: float | None
     """The most times these that a plan may compute, rows of cascades again; None: they keep rows."""
+    capacity_bytes: int
+    """What the chip has."""
+    lower_bound_bytes: int
+    """Bytes below which there is no such plan (``dma.cascade_choice.memory_bound`` says of what kind)."""
+    layer_by_layer: MemoryPlan
+    with_cascades: MemoryPlan
+    front: tuple[MemoryPoint, ...] = ()
     cut_short: tuple[str, ...] = ()
     """What a time limit left out."""
+    FORMAT: ClassVar = "chipmodel-memory/1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from chipmodel.files.suggestions import listed
 from chipmodel.geometry.interval import Interval, merged
@@ -84,6 +84,9 @@ class OrderTried:
     proven: bool
     cycles: int | None
     peak: int | None
+    KEYS: ClassVar = (
+        *("order=name", "live_bytes", "proven_minimum=proven", "total_cycles=cycles", "peak_bytes=peak"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Ordering:
     asked: str
     runs: str
     tried: tuple[OrderTried, ...]
+    KEYS: ClassVar = ("requested=asked", "chosen=runs", "tried")
 
     @property
     def given(self) -> OrderTried:

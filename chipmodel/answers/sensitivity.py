@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 CUT_SHORT = "ended early, by a signal or the time limit"
 """The reason of a run without a time that was not planned to its end."""
@@ -27,6 +28,11 @@ class VariedField:
     value: str
     less: VariedRun
     more: VariedRun
+    KEYS: ClassVar = (
+        *("field", "value", "less_value=less.value", "less_milliseconds=less.milliseconds"),
+        *("less_reason=less.reason", "more_value=more.value", "more_milliseconds=more.milliseconds"),
+        "more_reason=more.reason",
+    )
 
     def changes(self, milliseconds: float) -> tuple[float | None, float | None]:
         """Return the share by which either value changes the ``milliseconds`` of the chip as it is."""
@@ -43,7 +49,7 @@ class VariedField:
 class SensitivityAnswer:
     """The time of a workload on a chip, and with every number of it varied by ``step``, one at a time."""
 
-    program: str
+    workload: str
     chip: str
     step: float
     """The share by which a number is varied; a whole number by 1 or more, a power of two by a power."""
@@ -52,6 +58,7 @@ class SensitivityAnswer:
     """Those that matter most first."""
     zero: tuple[str, ...] = ()
     """Numbers that are 0, of which there is no share."""
+    FORMAT: ClassVar = "chipmodel-sensitivity/1"
 
     @property
     def cut_short(self) -> int:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
+from chipmodel.answers.document import document
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.text_file import json_text
@@ -119,10 +120,9 @@ class TableAnswer(PageAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Telling(Generic[T]):
-    """How ``reports`` tells a value: in a sentence, as JSON values, as sentences and tables."""
+    """How ``reports`` tells a value: in a sentence, as sentences and tables."""
 
     headline: Callable[[T], str]
-    document: Callable[[T], dict[str, Any]]
     page: Callable[[T], TablePage]
 
 
@@ -142,7 +142,7 @@ class ToldAnswer(TableAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command line writes with ``--json``."""
-        return self.telling.document(self._told)
+        return document(self._told)
 
     def table_page(self) -> TablePage:
         """What the page says."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
+from chipmodel.answers.document import document
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, TimeLimit, observing
@@ -34,7 +35,7 @@ class Arena(ToldAnswer):
     answer: ArenaAnswer
     source: bytes
     """The model as it was."""
-    telling = Telling(arena_report.headline, arena_report.document, arena_report.page)
+    telling = Telling(arena_report.headline, arena_report.page)
 
     @property
     def head_bytes(self) -> int:
@@ -44,12 +45,12 @@ class Arena(ToldAnswer):
     @property
     def runtime_bytes(self) -> int:
         """The head as the runtime's own planner lays it out."""
-        return self.answer.runtime_bytes
+        return self.answer.runtime_head_bytes
 
     @property
     def bound(self) -> int:
         """Bytes that no plan of the head goes below."""
-        return self.answer.lower_bound
+        return self.answer.lower_bound_bytes
 
     @property
     def status(self) -> Status:
@@ -77,7 +78,7 @@ class SplitArena(ToldAnswer):
     """A plan of an arena's tensors in SRAM and in Psram. ``answer`` has every place."""
 
     answer: SplitArenaAnswer
-    telling = Telling(split_report.headline, split_report.document, split_report.page)
+    telling = Telling(split_report.headline, split_report.page)
 
     @property
     def header(self) -> str:
@@ -86,7 +87,7 @@ class SplitArena(ToldAnswer):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A place a row."""
-        return [split_report.place_row(each) for each in self.answer.places]
+        return list(map(document, self.answer.places))
 
 
 @checked

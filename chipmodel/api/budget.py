@@ -25,7 +25,7 @@ from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_STREAMER
 from chipmodel.terminal.progress import stage
-from reports.budget import document, headline, junit, markdown, page
+from reports.budget import headline, junit, markdown, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,7 +33,7 @@ class BudgetReport(ToldAnswer):
     """Every limit with the value that it is compared with. ``answer`` has every entry."""
 
     answer: BudgetAnswer
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     @property
     def kept(self) -> bool:
@@ -98,7 +98,7 @@ def _entry(
 ) -> BudgetEntry:
     overrides = [f"{name}={value}" for name, value in keys.set.items()]
     name = keys.name or " ".join((keys.workload, "on", keys.chip, *overrides))
-    refused, values = "", dict[str, float]()
+    refused, values = None, dict[str, float]()
     try:
         with placed(document.place(("budgets", number))), stage(f"planning {name}"):
             program = load(beside(keys.workload, file), dtype=keys.dtype)
@@ -110,7 +110,7 @@ def _entry(
             run = simulate(
                 program, chip, streamer=keys.streamer, cascade=keys.cascade, recompute=keys.recompute
             )
-        refused = "" if run.fits else "the plan does not fit the memories of the chip"
+        refused = None if run.fits else "the plan does not fit the memories of the chip"
         values = _values(run)
     except DoesNotFit as error:
         refused = error.what

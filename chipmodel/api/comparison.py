@@ -19,7 +19,7 @@ from chipmodel.comparison.run import Contenders, compare_in_order, compare_packi
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
-from reports.compare import document, headline, page
+from reports.compare import headline, page
 from solvers.branches.mergers import merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers
@@ -33,7 +33,7 @@ class Comparison(ToldAnswer):
     """What each planner came to. ``result`` has every detail."""
 
     result: PlannerComparison
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A planner a row; what does not belong to its kind is None."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, Unpack
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from chipmodel.answers.result import Result
-from chipmodel.api.answer import Telling, ToldAnswer
+from chipmodel.api.answer import Telling, ToldAnswer, same_columns
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -24,7 +24,7 @@ from chipmodel.pipeline.choices import DEFAULT_CHIP
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
 from chipmodel.terminal.progress import stage
-from reports.decode import document, headline, length_values, page
+from reports.decode import headline, page
 from reports.run.steady_state import steady_of
 from workloads.zoo import SCHEME
 
@@ -63,11 +63,11 @@ class Decode(ToldAnswer):
     """A language model by the length of its context. ``answer`` has every detail."""
 
     answer: DecodeAnswer
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A length a row."""
-        return [length_values(self.answer, each) for each in self.answer.lengths]
+        return same_columns(self.to_dict()["lengths"], ("resident",))
 
 
 @checked
@@ -220,8 +220,10 @@ def _token(at: AtLength, chip: Chip, length: int, options: PlanOptions) -> Token
         _timed(result),
         found.first_cycles,
         found.further_cycles,
+        _milliseconds(result, found.further_cycles),
+        found.per_second,
         result.solved.peak,
-        tuple(found.resident.items()),
+        found.resident,
         sum(caches.values()),
         sum(caches[name] for name in off_chip),
         loads,
@@ -230,7 +232,11 @@ def _token(at: AtLength, chip: Chip, length: int, options: PlanOptions) -> Token
 
 
 def _timed(result: Result) -> TimedRun:
-    return TimedRun(result.trace.cycles, result.bound.cycles)
+    return TimedRun(result.trace.cycles, result.bound.cycles, _milliseconds(result, result.trace.cycles))
+
+
+def _milliseconds(result: Result, cycles: int) -> float:
+    return cycles / (float(result.chip.core_mhz) * 1e3)
 
 
 def _result(program: Program, chip: Chip, options: PlanOptions) -> Result | None:

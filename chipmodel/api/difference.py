@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from chipmodel.answers.document import document
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.text_file import json_text, read_text
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.page import page
-from reports.diff.words import document, headline
+from reports.diff.words import headline
 from reports.result_file import SavedResult, read_result
 
 ResultSource: TypeAlias = str | Path | Simulation | Mapping[str, Any]
@@ -25,14 +26,16 @@ class Difference(ToldAnswer):
     """The parts of a difference in cycles, which add up to it exactly. ``result`` has all of them."""
 
     result: RunDifference
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A part of the difference a row: op, cause, cycles in both runs, and its share."""
-        return [
-            {"op": each.op, "cause": each.cause, "a": each.a, "b": each.b, "cycles": each.cycles}
-            for each in self.result.parts
-        ]
+        return list(map(document, self.result.parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both sides and all parts, which add up to the change, and the answer in words."""
+        found = super(Difference, self).to_dict()
+        return {"a": found["a"], "b": found["b"], "answer": self.headline(), **found}
 
 
 @checked

@@ -21,7 +21,7 @@ from chipmodel.measured.network_prediction import planned_program
 from chipmodel.measured.track_record import track_record
 from chipmodel.pipeline.choices import DEFAULT_CHIP, VENDOR_STREAMER
 from chipmodel.terminal.progress import stage
-from reports.explanation import cause_values, document, headline, page
+from reports.explanation import headline, page
 
 MOST_MILLISECONDS = 1e15
 """The longest time that a text may say."""
@@ -32,11 +32,11 @@ class Explained(ToldAnswer):
     """What may lie between a predicted and a measured time. ``answer`` has every cause that was tried."""
 
     answer: TimeExplanation
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A cause a row, the nearest first."""
-        return [cause_values(self.answer, each) for each in self.answer.causes]
+        return self.answer.cause_values
 
 
 @checked
@@ -90,7 +90,7 @@ def explain(
 
         with stage(f"explaining {program.name} on {target.name}"):
             predicted = time(target, VENDOR_STREAMER)
-            name = ""
+            name = None
             if other is not None:
                 second = chip_of(other)
                 name = second.name

@@ -24,7 +24,7 @@ from chipmodel.pipeline.choices import (
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.memory import document, headline, page
+from reports.memory import headline, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,37 +33,37 @@ class MemoryFront(ToldAnswer):
     cycles for more of it. ``answer`` has every detail."""
 
     answer: MemoryAnswer
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     @property
     def smallest_bytes(self) -> int:
         """Bytes of SharedMemory that suffice with cascades."""
-        return self.answer.cascaded.bytes
+        return self.answer.with_cascades.shared_memory_bytes
 
     @property
     def smallest_bytes_layer_by_layer(self) -> int:
         """Bytes of SharedMemory that suffice without cascades."""
-        return self.answer.layerwise.bytes
+        return self.answer.layer_by_layer.shared_memory_bytes
 
     @property
     def lower_bound_bytes(self) -> int:
         """Bytes below which no plan is, of the kind that ``headline`` says."""
-        return self.answer.lower_bound
+        return self.answer.lower_bound_bytes
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A size of SharedMemory a row, with cycles of both kinds of plans."""
         return [
             {
-                "shared_memory_bytes": point.bytes,
-                "cycles_layer_by_layer": _cycles(point.layerwise),
-                "cycles_with_cascades": _cycles(point.cascaded),
+                "shared_memory_bytes": point.shared_memory_bytes,
+                "cycles_layer_by_layer": _cycles(point.layer_by_layer),
+                "cycles_with_cascades": _cycles(point.with_cascades),
             }
             for point in self.answer.front
         ]
 
 
 def _cycles(plan: MemoryPlan | None) -> int | None:
-    return None if plan is None else plan.cycles
+    return None if plan is None else plan.total_cycles
 
 
 @checked

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
+from chipmodel.answers.document import document
 from chipmodel.answers.result import Result
 from chipmodel.answers.sensitivity import SensitivityAnswer
 from chipmodel.api.answer import Telling, ToldAnswer
@@ -24,7 +25,7 @@ from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, SENSITIVITY_STEP
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
-from reports.sensitivity import document, field_values, headline, page
+from reports.sensitivity import headline, page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,11 +33,11 @@ class Sensitivity(ToldAnswer):
     """The time of a workload with each number of the chip varied alone. ``answer`` has every detail."""
 
     answer: SensitivityAnswer
-    telling = Telling(headline, document, page)
+    telling = Telling(headline, page)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A number of the chip a row, with both values and times."""
-        return [field_values(each) for each in self.answer.fields]
+        return list(map(document, self.answer.fields))
 
 
 @checked

@@ -192,7 +192,9 @@ def option(declared: str, meaning: str, kind: Any = None, *, to: str | None = No
     if metavar:
         told = more.get("default") is None or "[" in meaning
         more = {"metavar": metavar, "type": kind or KINDS.get(metavar), "show_default": not told, **more}
-    return click.option(*names, *([to] if to else []), help=meaning, is_flag=not metavar, **more)
+    else:
+        more["is_flag"] = True
+    return click.option(*names, *([to] if to else []), help=meaning, **more)
 
 
 def argument(metavar: str, kind: FileType = READS, *, to: str) -> Decorator:

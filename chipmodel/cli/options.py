@@ -107,6 +107,7 @@ workload_options = group(
     option(
         "--steady-state [N]",
         f"Plan N inferences in a row; weights may stay loaded for all of them. [N: {INFERENCES}]",
+        is_flag=False,
         flag_value=str(INFERENCES),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,14 +73,15 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     return ArenaAnswer(
         source=source,
         requests=requests,
+        kernel_bytes=_kernel_bytes(requests),
         offsets=() if unknown else _by_tensor(model, requests, offsets),
-        runtime_bytes=tried[0][0],
+        runtime_head_bytes=tried[0][0],
         head_bytes=head,
-        lower_bound=solved.lower_bound,
+        lower_bound_bytes=solved.lower_bound,
         status="unknown" if unknown else "optimal" if proven else "feasible",
         planner=planner,
-        tail_estimate=tail_estimate(model),
-        unknown=unknown,
+        tail_estimate_bytes=tail_estimate(model),
+        unknown_kernels=unknown,
     )
 
 
@@ -104,8 +106,10 @@ def planned_model(path: Path, limits: Limits | None) -> bytes:
 
 def with_arena_plan(data: bytes, answer: ArenaAnswer, where: Place) -> bytes:
     """A model with the offsets of an answer. Raises BadInput where some kernel's memory is not known."""
-    if answer.unknown:
-        what = f"no offsets can be given: the kernels of {', '.join(answer.unknown)} may ask for memory"
+    if answer.unknown_kernels:
+        what = (
+            f"no offsets can be given: the kernels of {', '.join(answer.unknown_kernels)} may ask for memory"
+        )
         raise BadInput(what, where=where, hint="leave the plan to the runtime")
     return with_offline_plan(data, answer.offsets, where)
 
@@ -133,3 +137,12 @@ def _by_tensor(
     count = sum(len(graph.tensors) for graph in model.subgraphs)
     found = {each.tensor: at for each, at in zip(requests, offsets, strict=True) if each.tensor is not None}
     return tuple(found.get(n, ONLINE) for n in range(count))
+
+
+def _kernel_bytes(requests: Sequence[ArenaRequest]) -> int:
+    """The most memory that kernels ask for at one operator."""
+    by_scope: Counter[int] = Counter()
+    for each in requests:
+        if each.tensor is None:
+            by_scope[each.last] += each.bytes
+    return max(by_scope.values(), default=0)

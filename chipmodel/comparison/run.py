@@ -52,7 +52,7 @@ def compare_packing(
     free = replace(table, problem=replace(table.problem, capacity=None), hints={}, notes=())
     return PlannerComparison(
         source=Path(source).name or source,
-        chip="",
+        chip=None,
         problem=free.problem,
         capacity=table.problem.capacity,
         packed=_packer_rows(free, source, packers, limits),
@@ -135,10 +135,10 @@ def _streamer_rows(
 ) -> tuple[StreamerRow, ...]:
     """A row for each streamer, with the best bound on the same plans, and the cycles of ``sync``."""
     rows = [_streamer_row(replace(request, streamer=name), choices) for name in streamers]
-    best: dict[PlanSpace, int] = {}
-    for row in rows:
-        best[row.bound_space] = max(best.get(row.bound_space, 0), row.lower_bound)
+    best: dict[PlanSpace | None, int] = {}
     known = [row for row in rows if row.cycles is not None]
+    for row in known:
+        best[row.bound_space] = max(best.get(row.bound_space, 0), row.lower_bound or 0)
     if known:
         sync = next((row for row in rows if row.streamer == "sync"), None)
         cycles = (sync or _streamer_row(request.with_sync(), choices)).cycles

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
@@ -291,6 +291,8 @@ class CascadePlan(CascadeOps):
     """For each op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
+    KEYS: ClassVar = ("ops", "rows=heights", "reloaded", "bands", "computed_again=again")
+    """What documents have of it (``chipmodel.answers.document``)."""
 
     @property
     def members(self) -> CascadeOps:

@@ -74,15 +74,13 @@ def smallest_memory(
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
-    shared = request.chip.shared_memory
     return MemoryAnswer(
-        program=request.program.name,
+        workload=request.program.name,
         chip=request.chip.name,
-        alignment=shared.alignment,
-        capacity=shared.bytes,
-        lower_bound=min(memory_bound(each.request.program, each.request.recompute) for each in bases),
-        layerwise=layerwise,
-        cascaded=cascaded,
+        capacity_bytes=request.chip.shared_memory.bytes,
+        lower_bound_bytes=min(memory_bound(each.request.program, each.request.recompute) for each in bases),
+        layer_by_layer=layerwise,
+        with_cascades=cascaded,
         front=front,
         macs=computed(program),
         recompute=request.recompute,
@@ -177,17 +175,17 @@ class _MemorySearch:
         request, program, probed, size = smallest
         found = self.without_moves(request, program, size)
         plans = [self.memory_plan(each, size) for each in (probed, found) if each is not None]
-        return min(plans, key=lambda each: each.cycles)
+        return min(plans, key=lambda each: each.total_cycles)
 
     def front(self, cascaded: MemoryPlan, layerwise: MemoryPlan, points: int) -> tuple[MemoryPoint, ...]:
         """Plans for sizes from the smallest on, in equal ratios."""
         found: list[MemoryPoint] = []
         known: dict[bool, MemoryPlan | None] = {True: cascaded, False: None}
-        for size in self.sizes(cascaded.bytes, points):
+        for size in self.sizes(cascaded.shared_memory_bytes, points):
             if self.request.deadline.ends("plans for further sizes of SharedMemory"):
                 break
             self.say(f"plans in {size:,} B")
-            if layerwise.bytes <= size:
+            if layerwise.shared_memory_bytes <= size:
                 known[False] = _faster(known[False], layerwise)
             for cascades in (False, True):
                 known[cascades] = _faster(known[cascades], self.planned(size, cascades))
@@ -223,8 +221,8 @@ class _MemorySearch:
             schedule.streamer,
             steps_macs(planned.program, steps(schedule.body)),
             schedule.cascades,
-            schedule.in_rows,
-            tuple(slices_of(step.op for step in steps(schedule.body)).items()),
+            dict(schedule.in_rows),
+            slices_of(step.op for step in steps(schedule.body)),
             tuple(sorted(named_twice(step.op for step in steps(schedule.body)))),
         )
 
@@ -236,4 +234,4 @@ class _MemorySearch:
 def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | None:
     """The faster of two plans, a plan in less memory being one in more as well."""
     plans = [each for each in (known, found) if each is not None]
-    return min(plans, key=lambda each: each.cycles, default=None)
+    return min(plans, key=lambda each: each.total_cycles, default=None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Literal
+from typing import ClassVar, Literal
 
 from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult
 from reports.words import CAUSES
@@ -40,6 +40,7 @@ class TotalPair:
     unit: str
     a: int
     b: int
+    KEYS: ClassVar = ("name", "unit", "a", "b", "change")
 
     @property
     def change(self) -> int:
@@ -68,6 +69,15 @@ class OpChange:
     parts: tuple[DifferenceShare, ...]
     loaded: TotalPair
     stored: TotalPair
+    KEYS: ClassVar = (
+        *("name=op", "presence", "cycles", "parts=by_cause", "loaded_bytes=loaded.change"),
+        "stored_bytes=stored.change",
+    )
+
+    @property
+    def by_cause(self) -> dict[str, int]:
+        """The cycles of its parts."""
+        return {part.cause: part.cycles for part in self.parts}
 
     @property
     def cycles(self) -> int:
@@ -92,6 +102,11 @@ class RunDifference:
     """Ops in which anything differs."""
     rest: int
     """Cycles of the shares without an op."""
+    KEYS: ClassVar = (
+        *("a=a.side", "b=b.side", "settings", "change_cycles=change"),
+        *("change_milliseconds=milliseconds", "clock_milliseconds", "totals", "moved_bytes=moved", "causes"),
+        *("ops", "rest_cycles=rest", "parts"),
+    )
 
     @property
     def change(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
@@ -167,48 +166,6 @@ def _amount(total: TotalPair) -> str:
 
 def _than(total: TotalPair) -> str:
     return "higher" if total.change > 0 else "lower"
-
-
-def document(diff: RunDifference) -> dict[str, object]:
-    """The whole difference as JSON values: ``parts``, ``causes`` and ``ops`` each add up to the change."""
-    return {
-        "a": _side(diff, "a"),
-        "b": _side(diff, "b"),
-        "answer": headline(diff),
-        "settings": [asdict(setting) for setting in diff.settings],
-        "change_cycles": diff.change,
-        "change_milliseconds": float(diff.milliseconds),
-        "clock_milliseconds": float(diff.clock_milliseconds),
-        "totals": [asdict(total) | {"change": total.change} for total in diff.totals],
-        "moved_bytes": [asdict(total) | {"change": total.change} for total in diff.moved],
-        "causes": [asdict(part) for part in diff.causes],
-        "ops": [_op(op) for op in diff.ops],
-        "rest_cycles": diff.rest,
-        "parts": [asdict(part) for part in diff.parts],
-    }
-
-
-def _side(diff: RunDifference, side: str) -> dict[str, object]:
-    answer = diff.a if side == "a" else diff.b
-    return {
-        "file": answer.file,
-        **answer.settings,
-        "cores": answer.cores,
-        "fits": answer.fits,
-        "total_cycles": answer.cycles,
-        "milliseconds": float(answer.milliseconds),
-    }
-
-
-def _op(op: OpChange) -> dict[str, object]:
-    return {
-        "name": op.op,
-        "presence": op.presence,
-        "cycles": op.cycles,
-        "parts": {part.cause: part.cycles for part in op.parts},
-        "loaded_bytes": op.loaded.change,
-        "stored_bytes": op.stored.change,
-    }
 
 
 def setting_rows(diff: RunDifference) -> list[tuple[str, ...]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from chipmodel.answers.document import plain
 from chipmodel.answers.result import Attempt, Result
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
-from reports.ordering import order_document
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascades_document
 from reports.run.cores import cores_document
@@ -52,7 +52,7 @@ def document(result: Result) -> dict[str, object]:
         **energy_document(result, energy),
         "path": dict(sorted(result.trace.path.items())),
         **paths_document(result),
-        **order_document(result.ordering),
+        **({"order": plain(result.ordering)} if result.ordering else {}),
         **steady_document(result),
         "spilled": list(result.schedule.spilled),
         "striped": list(result.schedule.striped),

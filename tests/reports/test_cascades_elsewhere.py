@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chipmodel.answers.document import document
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
@@ -17,7 +18,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
-from reports.compare import document, page as page_of
+from reports.compare import page as page_of
 from reports.diff.difference import compare_results
 from reports.result_file import read_result
 from reports.run.document import document as result_document
@@ -44,7 +45,7 @@ def test_a_comparison_counts_the_cascades_of_each_streamer(cascade: str, count: 
     result = cascaded()
     request = PlanRequest(result.program, result.chip, packer="large-first", cascade=cascade)
     found = compare_program(request, {}, Contenders(streamers=("sync", "ping-pong")))
-    assert [len(row.cascades) for row in found.streamed] == [count, count]
+    assert [len(row.cascades or ()) for row in found.streamed] == [count, count]
     rows: Any = document(found)["streamers"]
     assert [row["cascades"] for row in rows] == [[NAME] * count] * 2
     text = printed(page_of(found))

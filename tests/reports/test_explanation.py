@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.answers.explanation import Cause, TimeExplanation, TriedCause
-from reports.explanation import cause_rows, document, page as page_of, sentences
+from reports.explanation import cause_rows, page as page_of, sentences
 from tests.reports.console import printed
 
 CLOCK = TriedCause(Cause("the clock is half", ("core_mhz=150",)), 19.0)
@@ -86,11 +86,3 @@ def test_the_table_has_what_changes_something_and_the_rest_is_named_below() -> N
     shown = printed(page_of(ANSWER), 200)
     assert re.search("the Psram is slow +nothing changes", shown)
     assert re.search("weights in Psram +does not fit", shown)
-
-
-def test_json_has_every_cause_with_its_changes() -> None:
-    found = document(ANSWER)
-    assert (found["predicted_milliseconds"], found["measured_milliseconds"]) == (10.0, 20.0)
-    assert found["causes"][0]["set"] == ["core_mhz=150"]
-    assert found["causes"][3]["milliseconds"] is None
-    assert found["causes"][1]["streamer"] == "sync"

@@ -34,12 +34,14 @@ ARENA = ArenaAnswer(
         ArenaRequest("b", 16, 1, 2, 0),
     ),
     offsets=(64, -1, 0),
-    runtime_bytes=128,
+    runtime_head_bytes=128,
     head_bytes=112,
-    lower_bound=112,
+    lower_bound_bytes=112,
     status="optimal",
     planner="exact",
-    tail_estimate=100,
+    kernel_bytes=32,
+    tail_estimate_bytes=100,
+    unknown_kernels=(),
 )
 
 

@@ -85,7 +85,9 @@ def test_the_smallest_memory_is_a_front() -> None:
     found = cm.smallest_memory(cm.load(TWO_OPS, name="two.yaml"), points=2)
     assert found.smallest_bytes <= found.smallest_bytes_layer_by_layer
     rows = found.rows()
-    assert [row["shared_memory_bytes"] for row in rows] == [point.bytes for point in found.answer.front]
+    assert [row["shared_memory_bytes"] for row in rows] == [
+        point.shared_memory_bytes for point in found.answer.front
+    ]
     assert rows[0]["shared_memory_bytes"] == found.smallest_bytes
     assert found.headline() in repr(found)
 

@@ -67,7 +67,7 @@ def test_every_file_at_hand_is_refused_or_takes_what_the_interpreter_takes(
             with pytest.raises(BadInput, match="TensorFlow Lite Micro refuses"):
                 answered(data)
         else:
-            assert answered(data).runtime_bytes == run.head
+            assert answered(data).runtime_head_bytes == run.head
             runs[path.name] = True
         runs.setdefault(path.name, False)
     some = {"sine_float": True, "residual": True, "var_handle": True, "fp16_dequantize": False}
@@ -76,7 +76,7 @@ def test_every_file_at_hand_is_refused_or_takes_what_the_interpreter_takes(
 
 def test_a_resource_handle_takes_no_bytes() -> None:
     answer = answered((ROOT / "tests/data/cases/var_handle.tflite").read_bytes())
-    assert (answer.runtime_bytes, answer.head_bytes, answer.status) == (384, 384, "optimal")
+    assert (answer.runtime_head_bytes, answer.head_bytes, answer.status) == (384, 384, "optimal")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -89,23 +89,23 @@ def test_the_interpreter_takes_what_was_said_and_computes_the_same(
     planned = Run(with_offline_plan(data, answer.offsets, WHERE), capfd)
     assert planned.outputs == alone.outputs
     assert all(len(set(output)) > 2 for output in alone.outputs)
-    assert alone.head == answer.runtime_bytes
+    assert alone.head == answer.runtime_head_bytes
     assert planned.head == answer.head_bytes
-    assert answer.lower_bound <= planned.head <= alone.head
+    assert answer.lower_bound_bytes <= planned.head <= alone.head
     # On 64 bits pointers are twice as large; the tail is estimated for 32.
-    assert alone.tail / 2.5 <= answer.tail_estimate <= alone.tail
+    assert alone.tail / 2.5 <= answer.tail_estimate_bytes <= alone.tail
 
 
 def test_a_plan_that_saves_a_quarter_is_proven_smallest(capfd: pytest.CaptureFixture[str]) -> None:
     answer = answered(residual().bytes())
-    assert (answer.runtime_bytes, answer.head_bytes, answer.lower_bound) == (4608, 3456, 3456)
+    assert (answer.runtime_head_bytes, answer.head_bytes, answer.lower_bound_bytes) == (4608, 3456, 3456)
     assert answer.status == "optimal"
 
 
 def test_the_plan_is_never_larger_than_the_runtimes_own() -> None:
     """A packer that wastes memory: the runtime's own offsets are kept."""
     answer = answered(residual().bytes(), "naive")
-    assert answer.head_bytes == answer.runtime_bytes
+    assert answer.head_bytes == answer.runtime_head_bytes
     assert answer.planner == "the runtime's own"
 
 
@@ -127,8 +127,8 @@ def _dense(custom: bool, kind: str) -> bytes:
 
 def test_a_kernel_that_is_not_known_leaves_the_plan_to_the_runtime() -> None:
     answer = answered(_dense(custom=True, kind="INT8"))
-    assert (answer.status, answer.offsets, answer.unknown) == ("unknown", (), ("MyOperator",))
-    assert answer.head_bytes == answer.runtime_bytes
+    assert (answer.status, answer.offsets, answer.unknown_kernels) == ("unknown", (), ("MyOperator",))
+    assert answer.head_bytes == answer.runtime_head_bytes
     with pytest.raises(BadInput, match="kernels of MyOperator may ask for memory"):
         with_arena_plan(_dense(custom=True, kind="INT8"), answer, WHERE)
 

@@ -56,12 +56,12 @@ def test_the_interpreter_computes_the_same_and_takes_what_was_said(
     assert sram_first.head == HOLE + answer.psram_bytes
     inside = [each for each in answer.places if not each.in_psram and each.request.tensor is not None]
     assert psram_first.head == HOLE + max(each.offset + each.request.bytes for each in inside)
-    assert answer.sram_bytes <= answer.sram_limit
+    assert answer.sram_bytes <= answer.sram_limit_bytes
 
 
 def test_the_price_is_that_of_what_lies_in_psram_and_falls_with_more_sram() -> None:
     answer = answered(long_skip().bytes(), 14 * 14 * 16 + 14 * 14 * 8)
-    assert answer.price == answer.lower_bound == sum(each.price for each in answer.moved)
+    assert answer.price == answer.price_lower_bound == sum(each.price for each in answer.moved)
     for each in answer.moved:
         assert each.price == each.request.bytes * (each.request.reads + each.request.writes)
     everything = answered(long_skip().bytes(), 1 << 20)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 MICROSECOND = 6
 """Digits after the point of seconds of a clock."""
@@ -30,8 +30,9 @@ def left_out() -> Any:
 
 def document(value: Any) -> dict[str, Any]:
     """Return an answer as JSON values: fractions are floats, seconds whole microseconds."""
-    found: dict[str, Any] = {"format": value.FORMAT} if hasattr(value, "FORMAT") else {}
-    for key in _keys_of(value):
+    kind = cast("Any", type(value))
+    found: dict[str, Any] = {"format": kind.FORMAT} if hasattr(kind, "FORMAT") else {}
+    for key in _keys(kind):
         part = key.of(value)
         if not (part is None and key.optional):
             found[key.name] = plain(part)
@@ -60,10 +61,6 @@ class _DocumentKey(NamedTuple):
         for name in self.path:
             value = None if value is None else getattr(value, name)
         return value
-
-
-def _keys_of(value: object) -> tuple[_DocumentKey, ...]:
-    return _keys(type(value))
 
 
 @cache

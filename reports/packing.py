@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import hull
 from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes
-from chipmodel.model.plan import Buffer, PackingProgress, Problem
+from chipmodel.model.plan import Buffer, Problem
 from reports.packing_map import MOST_BOXES, packing_map
 from reports.page_parts import PageColumn, SummaryTile
 from reports.template import PageScript, PlotlyPlace, render
@@ -16,51 +16,6 @@ from reports.words import count, percent, plural, ratio, shortened, size
 
 SHOWN_NAMES = 8
 """Names of buffers that the terminal lists."""
-
-
-def document(answer: PackingAnswer) -> dict[str, object]:
-    """``answer`` as JSON values: bytes, seconds, shares of 1; null without a plan."""
-    live = answer.live_set
-    return {
-        "source": answer.source,
-        "packer": answer.packer,
-        "status": answer.status,
-        "fits": answer.fits,
-        "peak_bytes": answer.peak,
-        **({"arena_bytes": answer.plan.arena} if answer.plan and answer.plan.arena else {}),
-        "lower_bound_bytes": answer.lower_bound,
-        "gap": answer.gap,
-        "seconds": round(answer.seconds, 6),
-        "buffers": len(answer.problem.buffers),
-        "capacity_bytes": answer.problem.capacity,
-        "memories": [{"name": m.name, "start": m.start, "stop": m.stop} for m in answer.problem.memories],
-        "proof": answer.proof,
-        "certificate": answer.certificate,
-        "certificate_verified": answer.verified,
-        "nodes": answer.nodes,
-        "explanation": list(answer.explanation),
-        "largest_live_set": None
-        if live is None
-        else {
-            "start": live.start,
-            "stop": live.stop,
-            "bytes": live.bytes,
-            "buffers": [b.name for b in live.buffers],
-        },
-        "trajectory": [_progress(point) for point in answer.trajectory],
-        "notes": list(answer.notes),
-        **answer.extra,
-        "offsets": None if answer.plan is None else dict(answer.plan.offsets),
-    }
-
-
-def _progress(point: PackingProgress) -> dict[str, object]:
-    return {
-        "seconds": round(point.seconds, 6),
-        "peak_bytes": point.peak,
-        "lower_bound_bytes": point.lower_bound,
-        "stage": point.stage,
-    }
 
 
 def verdict(answer: PackingAnswer) -> str:

@@ -7,8 +7,8 @@ from functools import cached_property
 from math import inf
 from typing import ClassVar, TypeVar
 
-from chipmodel.answers.document import MICROSECOND
 from chipmodel.answers.result import Ordering
+from chipmodel.files.document import MICROSECOND
 from chipmodel.model.plan import Problem, Status
 from chipmodel.model.time_bound import PlanSpace
 

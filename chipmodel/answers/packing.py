@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from chipmodel.model.live_sets import AliveBuffers, LiveBytesCurve, largest_alive, live_bytes_curve
 from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem, Status
@@ -31,8 +32,25 @@ class PackingAnswer:
     """Nodes of search."""
     trajectory: tuple[PackingProgress, ...] = ()
     notes: tuple[str, ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Further keys of the JSON document."""
+    known_optimum_bytes: int | None = None
+    """The optimum, where the problem was made with one."""
+    KEYS: ClassVar = (
+        *("source", "packer", "status", "fits", "peak_bytes=peak", "arena_bytes?"),
+        *("lower_bound_bytes=lower_bound", "gap", "seconds", "buffers", "capacity_bytes=problem.capacity"),
+        *("memories=problem.memories", "proof", "certificate", "certificate_verified=verified", "nodes"),
+        *("explanation", "largest_live_set=live_set", "trajectory", "notes", "known_optimum_bytes?"),
+        "offsets=plan.offsets",
+    )
+
+    @property
+    def buffers(self) -> int:
+        """The number of buffers."""
+        return len(self.problem.buffers)
+
+    @property
+    def arena_bytes(self) -> int | None:
+        """The packer's arena, if it ends beyond the highest buffer."""
+        return (self.plan and self.plan.arena) or None
 
     @cached_property
     def peak(self) -> int | None:

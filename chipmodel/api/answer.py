@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
-from chipmodel.answers.document import document
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.document import document
 from chipmodel.files.text_file import json_text
 from reports.page_parts import TablePage
 from reports.pictures import figure_of

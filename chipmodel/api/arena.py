@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
-from chipmodel.answers.document import document
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, TimeLimit, observing
@@ -18,6 +17,7 @@ from chipmodel.comparison.arena import plan_arena, with_arena_plan
 from chipmodel.comparison.split_arena import split_arena as plan_split_arena
 from chipmodel.errors import Place
 from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.document import document
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from chipmodel.answers.document import document
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
+from chipmodel.files.document import document
 from chipmodel.files.text_file import json_text, read_text
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.page import page

@@ -15,11 +15,12 @@ from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
 from chipmodel.files.csv_lines import csv_line
+from chipmodel.files.document import document
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
-from reports.packing import document, headline, print_packing, render_packing
+from reports.packing import headline, print_packing, render_packing
 from reports.terminal_table import Console
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
-from chipmodel.answers.document import document
 from chipmodel.answers.result import Result
 from chipmodel.answers.sensitivity import SensitivityAnswer
 from chipmodel.api.answer import Telling, ToldAnswer
@@ -18,6 +17,7 @@ from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.sensitivity import numbers_of, sensitivity as vary
 from chipmodel.errors import BadInput
+from chipmodel.files.document import document
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.time_bound import TimeBound

@@ -140,9 +140,7 @@ def _consistent(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
     wrong = _contradiction(answer) or _disproven(answer, table.known_optimum)
     if wrong:
         raise WrongClaim(f"packer {answer.packer!r} claims {wrong}")
-    if table.known_optimum is not None:
-        return replace(answer, extra={"known_optimum_bytes": table.known_optimum})
-    return answer
+    return replace(answer, known_optimum_bytes=table.known_optimum)
 
 
 def _contradiction(answer: PackingAnswer) -> str:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Plan, Problem
@@ -23,6 +24,12 @@ class AliveBuffers:
     stop: int
     bytes: int
     buffers: tuple[Buffer, ...]
+    KEYS: ClassVar = ("start", "stop", "bytes", "buffers=names")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the buffers."""
+        return [buffer.name for buffer in self.buffers]
 
 
 def live_bytes_curve(problem: Problem) -> LiveBytesCurve:

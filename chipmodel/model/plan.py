@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Certificate
@@ -129,6 +129,7 @@ class PackingProgress:
     lower_bound: int
     stage: str
     """The current stage, in a few words."""
+    KEYS: ClassVar = ("seconds", "peak_bytes=peak", "lower_bound_bytes=lower_bound", "stage")
 
 
 @dataclass(frozen=True, slots=True)

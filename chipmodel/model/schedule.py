@@ -292,7 +292,7 @@ class CascadePlan(CascadeOps):
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
     KEYS: ClassVar = ("ops", "rows=heights", "reloaded", "bands", "computed_again=again")
-    """What documents have of it (``chipmodel.answers.document``)."""
+    """What documents have of it (``chipmodel.files.document``)."""
 
     @property
     def members(self) -> CascadeOps:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
+from chipmodel.files.document import plain
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.json_record import COUNT, Codec, JsonRecord, nullable
 from chipmodel.files.suggestions import shown
@@ -126,14 +127,8 @@ def _derived_faults(problem: Problem, claim: Claim) -> Iterator[str]:
     if claim.peak is not None:
         gap = (claim.peak - claim.lower_bound) / claim.lower_bound if claim.lower_bound else 0.0
     live = largest_alive(problem, live_bytes_curve(problem))
-    largest = live and {
-        "start": live.start,
-        "stop": live.stop,
-        "bytes": live.bytes,
-        "buffers": [buffer.name for buffer in live.buffers],
-    }
     true: dict[str, object] = dict(
-        zip(DERIVED, (_fits(claim), gap, len(problem.buffers), largest), strict=True)
+        zip(DERIVED, (_fits(claim), gap, len(problem.buffers), plain(live)), strict=True)
     )
     for key, said in claim.derived.items():
         if said != true[key] or isinstance(said, bool) != isinstance(true[key], bool):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from chipmodel.answers.document import plain
 from chipmodel.answers.result import Attempt, Result
+from chipmodel.files.document import plain
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.result_file import FORMAT

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chipmodel.answers.document import document
 from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.files.document import document
 from chipmodel.files.text_file import json_text
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan_export import plan_of

@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
-from chipmodel.answers.document import document
 from chipmodel.comparison.run import Contenders, compare_program
+from chipmodel.files.document import document
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.energy import result_energy

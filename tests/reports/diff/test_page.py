@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from chipmodel.answers.document import document
+from chipmodel.files.document import document
 from reports.diff.difference import compare_results
 from reports.diff.page import MOST_OPS, SHOWN_OPS, page
 from reports.diff.strips import WAIT, strips

@@ -1,16 +1,15 @@
 """The answer to a packing problem: JSON, words, terminal, and the page as text."""
 
-import json
 import re
 from dataclasses import replace
 
 import pytest
 
 from chipmodel.answers.packing import PackingAnswer
-from chipmodel.files.text_file import json_text
+from chipmodel.files.document import document
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, PackingProgress, Plan, Problem
-from reports.packing import FIRST_ROWS, document, grounds, headline, print_packing, render_packing, verdict
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from reports.packing import FIRST_ROWS, grounds, headline, print_packing, render_packing, verdict
 from tests.reports.console import on_console
 from tests.reports.pages import MOST_BYTES, data_of, read
 
@@ -44,24 +43,6 @@ EMPTY = PackingAnswer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 
 
 def printed(answer: PackingAnswer, width: int = 80) -> str:
     return on_console(lambda console: print_packing(answer, console), width)
-
-
-def test_the_document_is_complete() -> None:
-    answer = document(
-        replace(
-            ANSWER,
-            trajectory=(PackingProgress(0.1, None, 5, "starting"), PackingProgress(0.2, 95_536, 5, "")),
-        )
-    )
-    assert json.loads(json_text(document(ANSWER)))["offsets"][EVIL] == 65_536
-    assert answer["peak_bytes"] == 95_536
-    assert answer["gap"] == pytest.approx(25_536 / 70_000)
-    assert answer["fits"] is True
-    assert answer["largest_live_set"] == {"start": 3, "stop": 5, "bytes": 70_000, "buffers": ["in", EVIL]}
-    assert answer["trajectory"] == [
-        {"seconds": 0.1, "peak_bytes": None, "lower_bound_bytes": 5, "stage": "starting"},
-        {"seconds": 0.2, "peak_bytes": 95_536, "lower_bound_bytes": 5, "stage": ""},
-    ]
 
 
 def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from chipmodel.answers.document import document, left_out
+from chipmodel.files.document import document, left_out
 
 
 @dataclass(frozen=True, slots=True)

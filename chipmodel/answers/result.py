@@ -50,6 +50,7 @@ class Attempt:
     budget: int
     peak: int
     lower_bound: int
+    KEYS: ClassVar = ("budget_bytes=budget", "peak_bytes=peak", "lower_bound_bytes=lower_bound")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ the unit in it (``peak_bytes``, ``total_cycles``), and is told where it is decla
 ``KEYS``
     The keys where they are not just the fields: ``key``, or ``key=attribute`` of a field or property, of an
     inner value too (``bytes=request.bytes``, None where there is no such value), with ``?`` at the end where
-    None leaves the key out.
+    None leaves the key out; ``*attribute`` stands for all keys of a mapping.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 MICROSECOND = 6
@@ -32,9 +33,21 @@ def document(value: Any) -> dict[str, Any]:
     """Return an answer as JSON values: fractions are floats, seconds whole microseconds."""
     kind = cast("Any", type(value))
     found: dict[str, Any] = {"format": kind.FORMAT} if hasattr(kind, "FORMAT") else {}
-    for key in _keys(kind):
+    return found | _values(_keys(kind), value)
+
+
+def keyed(keys: tuple[str, ...], parts: Mapping[str, object]) -> dict[str, Any]:
+    """Return a document with ``keys``, spelled as ``KEYS`` of a class are, of values by their names."""
+    return _values(_spelled(keys), SimpleNamespace(**parts))
+
+
+def _values(keys: tuple[_DocumentKey, ...], value: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in keys:
         part = key.of(value)
-        if not (part is None and key.optional):
+        if key.name.startswith("*"):
+            found |= plain(part)
+        elif not (part is None and key.optional):
             found[key.name] = plain(part)
     if "seconds" in found:
         found["seconds"] = round(found["seconds"], MICROSECOND)
@@ -65,9 +78,14 @@ class _DocumentKey(NamedTuple):
 
 @cache
 def _keys(kind: Any) -> tuple[_DocumentKey, ...]:
-    if not hasattr(kind, "KEYS"):
-        return tuple(
-            _DocumentKey(each.name, (each.name,), "optional" in each.metadata) for each in fields(kind)
-        )
-    spelled = ((key.removesuffix("?").partition("="), key.endswith("?")) for key in kind.KEYS)
-    return tuple(_DocumentKey(name, (*(path or name).split("."),), left) for (name, _, path), left in spelled)
+    if hasattr(kind, "KEYS"):
+        return _spelled(kind.KEYS)
+    return tuple(_DocumentKey(each.name, (each.name,), "optional" in each.metadata) for each in fields(kind))
+
+
+def _spelled(keys: tuple[str, ...]) -> tuple[_DocumentKey, ...]:
+    spelled = ((key.removesuffix("?").partition("="), key.endswith("?")) for key in keys)
+    return tuple(
+        _DocumentKey(name, (*(path or name.removeprefix("*")).split("."),), optional)
+        for (name, _, path), optional in spelled
+    )

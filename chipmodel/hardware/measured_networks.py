@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from itertools import accumulate
 from math import exp, hypot, inf, log, sqrt
 from statistics import fmean
+from typing import ClassVar
 
 from chipmodel.errors import BadInput, Place
 
@@ -82,6 +83,7 @@ class NetworkClass:
 
     kind: str
     networks: tuple[MeasuredNetwork, ...]
+    KEYS: ClassVar = ("class=kind", "networks=count", "mean_error", "held_out_error")
 
     @property
     def mean_error(self) -> float:

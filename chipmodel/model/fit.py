@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
@@ -26,6 +27,7 @@ class MemoryNeed:
     """The chip's field of the capacity, as ``--set`` takes it."""
     bytes: int
     capacity_bytes: int
+    KEYS: ClassVar = ("name=memory", "bytes", "capacity_bytes", "fits")
 
     @property
     def fits(self) -> bool:

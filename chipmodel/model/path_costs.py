@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 Method = Literal["exact", "sampled"]
 Runs = tuple[tuple[str, int], ...]
@@ -29,6 +29,7 @@ class Extreme:
     """For the worst path, the least cycles on it of a plan in the space of the result's ``bound``, and so of
     its worst case. None where it was not requested, or where the path does not decide the same way each
     time."""
+    KEYS: ClassVar = ("cycles", "path=choices", "decisions")
 
     @property
     def choices(self) -> dict[str, str] | None:
@@ -57,6 +58,10 @@ class PartCost:
     least: int | None
     """Cycles of its shortest execution; None where it never runs."""
     most: int | None
+    KEYS: ClassVar = (
+        *("name", "arm", "probability", "runs", "cycles", "cycles_each=each", "least_cycles=least"),
+        "most_cycles=most",
+    )
 
     @property
     def each(self) -> Fraction | None:
@@ -72,6 +77,9 @@ class Sample:
     seed: int
     low: float
     high: float
+    confidence: ClassVar = 0.95
+    interval: ClassVar = "Student's t"
+    KEYS: ClassVar = ("size", "seed", "confidence", "interval", "low_cycles=low", "high_cycles=high")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chipmodel.answers.result import Result
 from chipmodel.cascades.accumulation import in_cascades
@@ -39,19 +40,21 @@ class HeldTensor:
     bytes: int
     whole_bytes: int
     of_rows: int
-    columns: int = 1
-    of_columns: int = 1
+    columns: int | None = None
+    """None, as ``of_columns``, for all columns."""
+    of_columns: int | None = None
+    KEYS: ClassVar = ("name", "bytes", "of_bytes=whole_bytes", "rows", "of_rows", "columns?", "of_columns?")
 
     @property
     def row_bytes(self) -> int:
         """Bytes of a row in those columns."""
-        return self.whole_bytes * self.columns // (self.of_rows * self.of_columns)
+        return self.whole_bytes * (self.columns or 1) // (self.of_rows * (self.of_columns or 1))
 
     @property
     def words(self) -> str:
         """What is held of it."""
         rows = f"{count(self.rows)} of {count(self.of_rows)} rows"
-        if self.columns == self.of_columns:
+        if self.columns is None or self.of_columns is None:
             return rows
         return f"{rows} by {count(self.columns)} of {count(self.of_columns)} columns"
 
@@ -66,7 +69,8 @@ class CascadeTotals:
     its steps, and the weights of reloaded ops."""
 
     plan: CascadePlan
-    core: int
+    core: int | None
+    """None on a chip with one core."""
     ops: tuple[CascadeOp, ...]
     tensors: tuple[HeldTensor, ...]
     weight_bytes: int
@@ -74,6 +78,16 @@ class CascadeTotals:
     """Multiply-accumulates of its ops."""
     computed_macs: int
     """Those of its steps: more where rows or columns are computed again."""
+    KEYS: ClassVar = (
+        *("name", "core?", "ops", "first_step=plan.steps.start", "last_step", "rolls=plan.rolls"),
+        *("reloaded=plan.reloaded", "bands=plan.bands", "computed_again=plan.again", "macs"),
+        *("computed_macs", "tensors", "held_bytes", "of_bytes=whole_bytes", "weight_bytes"),
+    )
+
+    @property
+    def last_step(self) -> int:
+        """The number of its last step."""
+        return self.plan.steps.stop - 1
 
     @property
     def name(self) -> str:
@@ -115,13 +129,13 @@ class CascadeTotals:
 def cascade_totals(result: Result) -> tuple[CascadeTotals, ...]:
     """Every cascade of a run in linear order, core by core."""
     if not result.cores:
-        return _of_schedule(result.program, result.schedule, 0)
+        return _of_schedule(result.program, result.schedule, None)
     return tuple(
         each for plan in result.cores for each in _of_schedule(plan.part.program, plan.schedule, plan.core)
     )
 
 
-def _of_schedule(program: Program, schedule: Schedule, core: int) -> tuple[CascadeTotals, ...]:
+def _of_schedule(program: Program, schedule: Schedule, core: int | None) -> tuple[CascadeTotals, ...]:
     if not schedule.cascades:
         return ()
     listed = tuple(steps(schedule.body))
@@ -158,7 +172,8 @@ def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
                 columns[key] = max(widest, (len(share.columns), share.of_columns))
     for (name, buffer), rows in of_rows.items():
         sizes = schedule.buffers[buffer].bytes, program.tensors[name].bytes
-        yield HeldTensor(name, buffer, *sizes, rows, *columns[name, buffer])
+        some, of_all = columns[name, buffer]
+        yield HeldTensor(name, buffer, *sizes, rows, *((some, of_all) if some < of_all else ()))
 
 
 def block_bytes(program: Program) -> dict[str, int]:
@@ -178,46 +193,6 @@ def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[
         found[name] = upto - given
         given = upto
     return found
-
-
-def cascades_document(result: Result) -> dict[str, object]:
-    """``cascades`` of the JSON document: sizes in bytes, heights in rows, steps by number."""
-    return {"cascades": [_document(each, bool(result.cores)) for each in cascade_totals(result)]}
-
-
-def _document(cascade: CascadeTotals, several: bool) -> dict[str, object]:
-    plan = cascade.plan
-    return {
-        "name": plan.name,
-        **({"core": cascade.core} if several else {}),
-        "ops": [{"name": op.name, "steps": op.steps, "height": op.height} for op in cascade.ops],
-        "first_step": plan.steps.start,
-        "last_step": plan.steps.stop - 1,
-        "rolls": plan.rolls,
-        "reloaded": list(plan.reloaded),
-        "bands": plan.bands,
-        "computed_again": list(plan.again),
-        "macs": cascade.macs,
-        "computed_macs": cascade.computed_macs,
-        "tensors": [
-            {
-                "name": tensor.name,
-                "bytes": tensor.bytes,
-                "of_bytes": tensor.whole_bytes,
-                "rows": tensor.rows,
-                "of_rows": tensor.of_rows,
-                **(
-                    {"columns": tensor.columns, "of_columns": tensor.of_columns}
-                    if tensor.columns < tensor.of_columns
-                    else {}
-                ),
-            }
-            for tensor in cascade.tensors
-        ],
-        "held_bytes": cascade.held_bytes,
-        "of_bytes": cascade.whole_bytes,
-        "weight_bytes": cascade.weight_bytes,
-    }
 
 
 def heights_words(cascade: CascadeTotals) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chipmodel.answers.result import CorePlan, Result
+from chipmodel.files.document import plain
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.trace import Cause, Trace
@@ -24,15 +26,15 @@ class CoreTotals:
     """Totals of one core over the whole run, in cycles and bytes."""
 
     core: int
-    ops: int
+    ops: tuple[str, ...]
     cycles: int
     """Cycles of the whole run: those of computing and those of ``stalls``."""
     compute_cycles: int
     stalls: Mapping[str, int]
     """Cycles of waiting by cause, those after its last op (``finished``) included."""
-    peak: int
-    lower_bound: int
-    unused: int
+    peak_bytes: int
+    peak_lower_bound_bytes: int
+    unused_bytes: int
     """See ``model.live_sets.unused_bytes``."""
     received_bytes: int
     """Bytes loaded of tensors that other cores made."""
@@ -42,19 +44,35 @@ class CoreTotals:
     """All bytes loaded."""
     stored_bytes: int
     """All bytes stored."""
+    longest_waits: tuple[CoreWait, ...]
+    imports: Mapping[str, int]
+    """The core that makes each tensor that it reads from another one."""
+    exports: tuple[str, ...]
+    """The tensors that other cores read."""
+    KEYS: ClassVar = (
+        *("core", "ops", "compute_cycles", "stall_cycles", "stalls", "peak_bytes", "peak_lower_bound_bytes"),
+        *("unused_bytes", "fragmentation", "received_bytes", "sent_bytes", "loaded_bytes", "stored_bytes"),
+        *("longest_waits", "imports", "exports"),
+    )
+
+    @property
+    def stall_cycles(self) -> int:
+        """Cycles of waiting."""
+        return self.cycles - self.compute_cycles
 
     @property
     def fragmentation(self) -> float:
         """The unused bytes as a share of the peak."""
-        return ratio(self.unused, self.peak)
+        return ratio(self.unused_bytes, self.peak_bytes)
 
 
 def core_totals(result: Result) -> tuple[CoreTotals, ...]:
     """The totals by core number; empty for a chip with one core."""
-    return tuple(_totals(plan, result.trace) for plan in result.cores)
+    waits = core_waits(result)
+    return tuple(_totals(plan, result.trace, waits) for plan in result.cores)
 
 
-def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
+def _totals(plan: CorePlan, trace: Trace, waits: Sequence[CoreWait]) -> CoreTotals:
     names = {t.name: t.part.name for t in plan.schedule.transfers if not t.part.weights}
     moves = [e for e in trace.of("dma", core=plan.core) if not e.cause]
     loads = [e for e in moves if e.kind in ("load weights", "load tensor")]
@@ -62,17 +80,20 @@ def _totals(plan: CorePlan, trace: Trace) -> CoreTotals:
     imports, exports = plan.part.imports, plan.part.exports
     return CoreTotals(
         core=plan.core,
-        ops=sum(1 for _ in ops(plan.part.program.body)),
+        ops=tuple(op.name for op in ops(plan.part.program.body)),
         cycles=trace.cycles,
         compute_cycles=trace.busy("npu", plan.core),
         stalls=by_cause(trace.stalls("npu", plan.core)),
-        peak=plan.solved.peak,
-        lower_bound=plan.solved.lower_bound,
-        unused=unused_bytes(plan.problem, plan.solved.plan) if plan.problem.buffers else 0,
+        peak_bytes=plan.solved.peak,
+        peak_lower_bound_bytes=plan.solved.lower_bound,
+        unused_bytes=unused_bytes(plan.problem, plan.solved.plan) if plan.problem.buffers else 0,
         received_bytes=sum(e.bytes for e in loads if names.get(e.name) in imports),
         sent_bytes=sum(e.bytes for e in stores if names.get(e.name) in exports),
         loaded_bytes=sum(e.bytes for e in loads),
         stored_bytes=sum(e.bytes for e in stores),
+        longest_waits=tuple(wait for wait in waits if wait.core == plan.core),
+        imports=dict(sorted(imports.items())),
+        exports=tuple(sorted(exports)),
     )
 
 
@@ -87,6 +108,7 @@ class CoreWait:
     """A tensor and its core for the cause ``core``, a transfer for those of the DMA engine."""
     op: str
     """The op that could not go on; empty after the core's last one."""
+    KEYS: ClassVar = ("cycles", "cause", "for=awaited", "op")
 
     @property
     def words(self) -> str:
@@ -141,35 +163,7 @@ def cores_document(result: Result) -> dict[str, object]:
     """``cores`` and ``one_core_cycles`` of the JSON document; empty for a chip with one core."""
     if not result.cores:
         return {}
-    waits = core_waits(result)
-    return {
-        "one_core_cycles": result.one_core_cycles,
-        "cores": [
-            {
-                "core": t.core,
-                "ops": [op.name for op in ops(plan.part.program.body)],
-                "compute_cycles": t.compute_cycles,
-                "stall_cycles": t.cycles - t.compute_cycles,
-                "stalls": dict(t.stalls),
-                "peak_bytes": t.peak,
-                "peak_lower_bound_bytes": t.lower_bound,
-                "unused_bytes": t.unused,
-                "fragmentation": t.fragmentation,
-                "received_bytes": t.received_bytes,
-                "sent_bytes": t.sent_bytes,
-                "loaded_bytes": t.loaded_bytes,
-                "stored_bytes": t.stored_bytes,
-                "longest_waits": [
-                    {"cycles": w.cycles, "cause": w.cause, "for": w.awaited, "op": w.op}
-                    for w in waits
-                    if w.core == t.core
-                ],
-                "imports": dict(sorted(plan.part.imports.items())),
-                "exports": sorted(plan.part.exports),
-            }
-            for t, plan in zip(core_totals(result), result.cores, strict=True)
-        ],
-    }
+    return {"one_core_cycles": result.one_core_cycles, "cores": plain(core_totals(result))}
 
 
 def cores_table(result: Result) -> Table:
@@ -182,10 +176,10 @@ def core_cells(totals: CoreTotals) -> tuple[str, ...]:
     """A row of the terminal's table."""
     return (
         str(totals.core),
-        count(totals.ops),
+        count(len(totals.ops)),
         percent(ratio(totals.compute_cycles, totals.cycles)),
         _waits_for(totals),
-        size(totals.peak),
+        size(totals.peak_bytes),
         percent(totals.fragmentation),
         size(totals.received_bytes),
         size(totals.sent_bytes),

@@ -44,17 +44,9 @@ def energy_document(result: Result, energy: RunEnergy | None) -> dict[str, objec
     if energy is None:
         lacking = unknown_energy(result.chip)
         return {"energy_lacks": lacking} if lacking else {}
-    like = energy_class(result)
     return {
         "microjoules": energy.microjoules,
         "milliwatts": energy.milliwatts,
         "energy": energy.parts,
-        "energy_measured": {
-            "class": like.kind,
-            "networks": like.count,
-            "mean_error": like.mean_error,
-            "held_out_error": like.held_out_error,
-        }
-        if like
-        else None,
+        "energy_measured": energy_class(result),
     }

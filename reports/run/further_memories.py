@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chipmodel.answers.result import Result
+from chipmodel.files.document import document
 from chipmodel.model.fit import MemoryNeed
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, ends_of
 from reports.terminal_table import FigureRow
@@ -14,16 +15,7 @@ def memories_document(result: Result) -> dict[str, object]:
     if not result.chip.memories:
         return {}
     parts = memory_parts(result)
-    rows = [
-        {
-            "name": need.memory,
-            "bytes": need.bytes,
-            "capacity_bytes": need.capacity_bytes,
-            "fits": need.fits,
-            "holds": parts[need.memory],
-        }
-        for need in result.fit.further
-    ]
+    rows = [document(need) | {"holds": parts[need.memory]} for need in result.fit.further]
     moved = moved_between(result).items()
     between = [{"from": a, "to": b, "bytes": each, "cycles": cycles} for (a, b), (each, cycles) in moved]
     return {"memories": rows, "moved_between": between}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.answers.result import Result
+from chipmodel.files.document import document
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
 from reports.terminal_table import FigureRow, Table, plain_table
 from reports.words import count, duration, percent, ratio, shortened
@@ -125,50 +126,18 @@ def paths_document(result: Result) -> dict[str, object]:
     paths = result.paths
     if paths is None:
         return {}
-    sample = paths.sample
+    expected = paths.expected
+    bounded = {"lower_bound_cycles": paths.worst.lower_bound, "bound_space": result.bound.space}
+    shares = ({"share_of_expected": ratio(float(part.cycles), float(expected))} for part in paths.parts)
     return {
         "paths": {
             "method": paths.method,
             "count": paths.count if paths.count < MAX_COUNT else None,
-            "best": _extreme(paths.best),
-            "worst": {
-                **_extreme(paths.worst),
-                "lower_bound_cycles": paths.worst.lower_bound,
-                "bound_space": result.bound.space,
-            },
-            "expected_cycles": float(paths.expected),
-            "expected_cycles_exact": str(paths.expected) if sample is None else None,
-            "sample": sample
-            and {
-                "size": sample.size,
-                "seed": sample.seed,
-                "confidence": 0.95,
-                "interval": "Student's t",
-                "low_cycles": sample.low,
-                "high_cycles": sample.high,
-            },
-            "parts": [_part(part, paths.expected) for part in paths.parts],
+            "best": paths.best,
+            "worst": document(paths.worst) | bounded,
+            "expected_cycles": expected,
+            "expected_cycles_exact": str(expected) if paths.sample is None else None,
+            "sample": paths.sample,
+            "parts": [document(part) | share for part, share in zip(paths.parts, shares, strict=True)],
         }
-    }
-
-
-def _extreme(extreme: Extreme) -> dict[str, object]:
-    return {
-        "cycles": extreme.cycles,
-        "path": extreme.choices,
-        "decisions": {name: [list(run) for run in runs] for name, runs in extreme.decisions.items()},
-    }
-
-
-def _part(part: PartCost, expected: Fraction) -> dict[str, object]:
-    return {
-        "name": part.name,
-        "arm": part.arm,
-        "probability": float(part.probability),
-        "runs": float(part.runs),
-        "cycles": float(part.cycles),
-        "cycles_each": None if part.each is None else float(part.each),
-        "least_cycles": part.least,
-        "most_cycles": part.most,
-        "share_of_expected": ratio(float(part.cycles), float(expected)),
     }

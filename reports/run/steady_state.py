@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from chipmodel.answers.result import Result
 from chipmodel.model.program import Loop, Op, ops
@@ -28,6 +29,18 @@ class SteadyState:
     """Bytes of weights that stay in SharedMemory for all inferences, by op."""
     moved: dict[str, int]
     """Bytes that the last inference moves, by the kind of the DMA event."""
+    blocks: dict[str, int]
+    """Bytes of all weights, by op."""
+    KEYS: ClassVar = (
+        *("inferences", "first_cycles", "further_cycles", "inferences_per_second=per_second"),
+        *("resident_bytes", "resident=shares", "moved_bytes=moved"),
+    )
+
+    @property
+    def shares(self) -> list[dict[str, object]]:
+        """What stays of the weights of each op."""
+        kept = self.resident.items()
+        return [{"op": op, "bytes": some, "of_bytes": self.blocks[op]} for op, some in kept]
 
     @property
     def resident_bytes(self) -> int:
@@ -51,6 +64,7 @@ def steady_of(result: Result) -> SteadyState | None:
         per_second=float(result.chip.core_mhz) * 1e6 / further if further else 0.0,
         resident=_resident_weights(result),
         moved=dict(sorted(moved.items())),
+        blocks=block_bytes(result.program),
     )
 
 
@@ -86,27 +100,6 @@ def _resident_weights(result: Result) -> dict[str, int]:
     return {op.name: kept[op.name] for op in ops(result.program.body) if kept[op.name]}
 
 
-def steady_document(result: Result) -> dict[str, object]:
-    """``steady_state`` of the JSON document; empty for a single inference."""
-    found = steady_of(result)
-    if found is None:
-        return {}
-    blocks = block_bytes(result.program)
-    return {
-        "steady_state": {
-            "inferences": found.inferences,
-            "first_cycles": found.first_cycles,
-            "further_cycles": found.further_cycles,
-            "inferences_per_second": found.per_second,
-            "resident_bytes": found.resident_bytes,
-            "resident": [
-                {"op": op, "bytes": kept, "of_bytes": blocks[op]} for op, kept in found.resident.items()
-            ],
-            "moved_bytes": found.moved,
-        }
-    }
-
-
 def steady_rows(result: Result) -> list[FigureRow]:
     """Rows of the terminal's table."""
     found = steady_of(result)
@@ -129,9 +122,8 @@ def resident_words(result: Result) -> str:
     found = steady_of(result)
     if found is None:
         return ""
-    blocks = block_bytes(result.program)
     names = (
-        op if kept >= blocks[op] else f"{op} ({percent(ratio(kept, blocks[op]))})"
+        op if kept >= found.blocks[op] else f"{op} ({percent(ratio(kept, found.blocks[op]))})"
         for op, kept in found.resident.items()
     )
     return shortened(tuple(names))

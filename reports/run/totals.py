@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Npu
@@ -30,6 +31,10 @@ class OpTotals:
     """Cycles that the NPU waited on the op's behalf, by cause."""
     loaded_bytes: int
     stored_bytes: int
+    KEYS: ClassVar = (
+        *("name", "kind", "macs", "runs", "steps", "compute_cycles", "stall_cycles", "stalls"),
+        *("loaded_bytes", "stored_bytes"),
+    )
 
     @property
     def stall_cycles(self) -> int:

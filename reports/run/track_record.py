@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chipmodel.answers.result import Result, TrackRecord
+from chipmodel.files.document import document
 from chipmodel.hardware.measured_networks import SHARE, NetworkClass, mean_error
 from reports.terminal_table import FigureRow
 from reports.words import count, duration, percent, plural
@@ -76,23 +77,22 @@ def _short(milliseconds: float) -> str:
     return count(round(milliseconds)) if milliseconds >= 100 else f"{milliseconds:.3g}"
 
 
-def record_document(result: Result) -> Mapping[str, object]:
+NO_NETWORKS: Mapping[str, object] = {"networks": 0, "mean_error": None, "held_out_error": None}
+"""What is said of a class that no measured network is of."""
+
+
+def record_document(result: Result) -> Mapping[str, object] | None:
     """The same for JSON."""
     record = result.record
     if record is None:
-        return {}
-    like, interval = record.like, board_milliseconds(result)
+        return None
     near = record.nearest
     return {
-        "measured": {
-            "class": record.traits.kind,
-            "networks": like.count if like else 0,
-            "mean_error": like.mean_error if like else None,
-            "held_out_error": like.held_out_error if like else None,
-            "rows": len(result.chip.measured),
-            "mean_error_of_all_rows": mean_error(result.chip.measured),
-            "board_milliseconds": list(interval) if interval else None,
-            "nearest": {"workload": near.workload, "milliseconds": near.measured, "error": near.error},
-            "warnings": list(record.warnings),
-        }
+        "class": record.traits.kind,
+        **(document(record.like) if record.like else NO_NETWORKS),
+        "rows": len(result.chip.measured),
+        "mean_error_of_all_rows": mean_error(result.chip.measured),
+        "board_milliseconds": board_milliseconds(result),
+        "nearest": {"workload": near.workload, "milliseconds": near.measured, "error": near.error},
+        "warnings": record.warnings,
     }

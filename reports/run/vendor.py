@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
@@ -79,24 +79,3 @@ def vendor_words(result: Result) -> str:
     saved = ratio(vendor - this, vendor)
     word = "as long" if not saved else f"{percent(abs(saved))} {'less' if saved > 0 else 'more'}"
     return f"{duration(result.chip, vendor)}; this plan takes {word}"
-
-
-def vendor_document(result: Result) -> Mapping[str, object]:
-    """The tool's plan for JSON: the same keys as of the plan itself."""
-    vendor = result.vendor
-    if not vendor:
-        return {}
-    sums = run_totals(vendor)
-    return {
-        "vendor": {
-            "streamer": vendor.schedule.streamer,
-            "packer": vendor.solved.planner,
-            "milliseconds": vendor.chip.milliseconds(vendor.trace.cycles),
-            "total_cycles": vendor.trace.cycles,
-            "compute_cycles": sums.compute_cycles,
-            "stalls": dict(sums.stalls),
-            "moved_bytes": dict(sums.moved_bytes),
-            "peak_bytes": vendor.solved.peak,
-            "cascades": [plan.name for plan in vendor.schedule.cascades],
-        }
-    }

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +8,9 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.schedule import CascadePlan
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, op_bytes
-from reports.run.document import document
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
-from tests.reports.cascade_sample import INSIDE, NAME, cascaded, in_bands
+from tests.reports.cascade_sample import NAME, cascaded, in_bands
 from tests.reports.console import on_console
 from tests.reports.sample import sample
 
@@ -45,20 +43,6 @@ def test_rows_computed_again_are_held_stripe_by_stripe() -> None:
     [found] = cascade_totals(cascaded(rolls=False))
     assert [t.rows for t in found.tensors] == [11, 9]
     assert "again" in found.buffers
-
-
-def test_the_document_names_ops_steps_and_tensors() -> None:
-    [found] = json.loads(json.dumps(document(cascaded())))["cascades"]
-    assert (found["name"], found["first_step"], found["last_step"], found["rolls"]) == (NAME, 0, 19, True)
-    assert [op["name"] for op in found["ops"]] == list(INSIDE)
-    assert found["tensors"][1] == {
-        "name": "second",
-        "bytes": 9216,
-        "of_bytes": 32768,
-        "rows": 9,
-        "of_rows": 32,
-    }
-    assert document(sample())["cascades"] == []
 
 
 @pytest.mark.parametrize("iterations", [0, 3])
@@ -115,5 +99,3 @@ def test_a_cascade_in_bands_holds_some_columns(rolls: bool) -> None:
     assert (tensor.rows, tensor.columns, tensor.of_columns, tensor.bytes) == (3, 65, 128, 3 * 4 * 65)
     assert tensor.words == "3 of 24 rows by 65 of 128 columns"
     assert "2 bands of columns" in found.buffers
-    [each] = json.loads(json.dumps(document(in_bands(rolls))))["cascades"]
-    assert (each["bands"], each["tensors"][0]["columns"], each["tensors"][0]["of_columns"]) == (2, 65, 128)

@@ -1,6 +1,5 @@
 """The reports of several cores: totals that add up, on the terminal, in the document and on the page."""
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -36,7 +35,7 @@ def test_every_cycle_of_every_core_is_in_the_table() -> None:
     for totals in core_totals(result()):
         assert totals.compute_cycles + sum(totals.stalls.values()) == result().trace.cycles
     assert sum(t.compute_cycles for t in core_totals(result())) == result().trace.busy("npu")
-    assert sum(t.ops for t in core_totals(result())) == 11
+    assert sum(len(t.ops) for t in core_totals(result())) == 11
 
 
 def test_waits_name_what_each_core_waited_for() -> None:
@@ -51,9 +50,8 @@ def test_waits_name_what_each_core_waited_for() -> None:
     assert all(w.words.startswith("the DMA engine: load ") for w in waits if w.cause in ("input", "weights"))
     assert {w.words for w in waits if w.cause == "finished"} <= {"nothing: no op is left for it"}
     assert [w.cycles for w in waits] == sorted((w.cycles for w in waits), reverse=True)
-    listed = json.loads(json.dumps(cores_document(result())))["cores"][0]["longest_waits"]
-    first = [w for w in waits if w.core == 0][:MOST_WAITS]
-    assert listed == [{"cycles": w.cycles, "cause": w.cause, "for": w.awaited, "op": w.op} for w in first]
+    first = tuple(w for w in waits if w.core == 0)[:MOST_WAITS]
+    assert core_totals(result())[0].longest_waits == first
 
 
 def test_a_core_without_ops_is_said_to_have_none() -> None:
@@ -70,16 +68,15 @@ def test_what_one_core_sends_another_receives() -> None:
     totals = core_totals(result())
     assert sum(t.sent_bytes for t in totals) == sum(t.received_bytes for t in totals) == 32
     for each, plan in zip(totals, result().cores, strict=True):
-        assert each.unused == unused_bytes(plan.problem, plan.solved.plan)
-        assert each.peak == plan.solved.peak
-    assert result().solved.peak == max(t.peak for t in totals)
+        assert each.unused_bytes == unused_bytes(plan.problem, plan.solved.plan)
+        assert each.peak_bytes == plan.solved.peak
+    assert result().solved.peak == max(t.peak_bytes for t in totals)
 
 
 def test_the_document_has_the_cores_and_one_core_has_none() -> None:
     answer = document(result())
-    assert json.loads(json.dumps(answer["cores"])) == cores_document(result())["cores"]
     assert answer["one_core_cycles"] == result().one_core_cycles
-    assert answer["compute_cycles"] + answer["stall_cycles"] == 2 * result().trace.cycles  # type: ignore[operator]
+    assert answer["compute_cycles"] + answer["stall_cycles"] == 2 * result().trace.cycles
     alone = run(PlanRequest(load("zoo:ds_cnn"), LUNA_LIKE, "large-first", "sync"))
     assert cores_document(alone) == {}
     assert core_totals(alone) == ()

@@ -53,6 +53,12 @@ def arena(
     --write-header writes that plan for the released runtime.
 
     Exit codes: 0 planned, 1 two memories are too small, 2 bad input, 3 no plan found within the limits.
+
+    \f
+    # The smallest arena, and a model that has its plan
+    chipmodel arena model.tflite --write-model planned.tflite
+    # Hot tensors in SRAM
+    chipmodel arena model.tflite --sram 256KiB --psram 8MiB --write-header net.h
     """
     from chipmodel.api.arena import arena as plan_arena, arena_seconds, split_arena
     from chipmodel.api.packing import check_limits

@@ -43,6 +43,12 @@ def check(
     --execute runs the commands along --path, or else along paths through every arm.
 
     Exit codes: 0 correct, 1 wrong, 2 bad input.
+
+    \f
+    # Verify a plan
+    chipmodel check plan.json zoo:resnet8
+    # Run it on real bytes, too
+    chipmodel check plan.json zoo:resnet8 --execute
     """
     from chipmodel.api.check import check as verify
     from chipmodel.api.packing import is_packing

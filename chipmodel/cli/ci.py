@@ -47,6 +47,12 @@ def ci(
                    optional, as in simulate
 
     Exit codes: 0 all limits are kept, 1 a limit is exceeded or a model does not fit, 2 bad input.
+
+    \f
+    # Fail if a limit is exceeded
+    chipmodel ci budget.yaml --junit budget.xml --markdown budget.md
+    # Fail if a value grew by more than 2 %
+    chipmodel ci budget.yaml --against base.json --growth 2
     """
     from chipmodel.api.budget import ci as hold_budgets
     from reports.budget import faults

@@ -85,6 +85,14 @@ def compare(
       fragmentation  the share of the peak that no live buffer takes, when the
                      highest buffer is alive and most bytes are
       cycle gap      (cycles - bound) / bound, with the bound of simulate
+
+    \f
+    # All packers on the buffers of a network
+    chipmodel compare zoo:resnet8 --html packers.html
+    # Two streamers in whole runs
+    chipmodel compare zoo:resnet8 --streamers sync,ping-pong
+    # Packers on a packing problem
+    chipmodel compare guillotine:n=40,seed=3 --packers exact,large-first
     """
     from chipmodel.api.comparison import compare as compare_planners
     from chipmodel.api.packing import is_packing

@@ -59,6 +59,10 @@ def decode(
     stay in SharedMemory, and where the cache lies.
 
     Exit codes: 0 done, 1 WORKLOAD does not fit at some length, 2 bad input.
+
+    \f
+    # Tokens a second by context
+    chipmodel decode "zoo:stories?variant=260K" --context 8,64 --html decode.html
     """
     from chipmodel.api.decode import SizeNames, decode as find
 

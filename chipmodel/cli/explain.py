@@ -38,6 +38,12 @@ def explain(
     other time; --json has their fields.
 
     Exit codes: 0 done, 1 WORKLOAD does not fit, 2 bad input.
+
+    \f
+    # Why a board takes 50 ms
+    chipmodel explain zoo:resnet8 --chip stm32n6 --measured 50ms
+    # What lies between two boards
+    chipmodel explain zoo:resnet8 --chip stm32n6 --chip gap9
     """
     from chipmodel.api.explain import explain as find
     from chipmodel.hardware.chip_file import load_chip

@@ -38,6 +38,12 @@ def export(
       parquet     the same (needs chipmodel[parquet])
 
     A trace for Perfetto: chipmodel simulate --trace. For TensorFlow Lite Micro: chipmodel arena.
+
+    \f
+    # A C99 header of a plan
+    chipmodel export plan.json --as c-header -o plan.h
+    # A table of the ops of a result
+    chipmodel export result.json --as csv
     """
     if format_ == "parquet" and output in (None, STDOUT):
         raise BadInput("parquet is binary", hint="name a file: --output ops.parquet")

@@ -23,7 +23,12 @@ _row_files = answer_options("all rows")
 
 @click.command(cls=FileCommand)
 def schema() -> None:
-    """Print the JSON Schema of YAML workloads, for editors and generators."""
+    """Print the JSON Schema of YAML workloads, for editors and generators.
+
+    \f
+    # Keep the schema for an editor
+    chipmodel schema > workload.schema.json
+    """
     from chipmodel.api.listings import schema as workload_schema
 
     emit(json_text(workload_schema()))
@@ -32,7 +37,12 @@ def schema() -> None:
 @click.command(cls=FileCommand)
 @_row_files
 def zoo(*, files: AnswerFiles) -> None:
-    """List the built-in networks with their source, MACs and weights."""
+    """List the built-in networks with their source, MACs and weights.
+
+    \f
+    # The networks with mobile in their line
+    chipmodel zoo | grep mobile
+    """
     from reports.lists import network_document, networks_page
     from workloads.zoo import build, networks
 
@@ -47,6 +57,10 @@ def planners(*, files: AnswerFiles) -> None:
     suffixes of their files, with what they do and who published them.
 
     Those of plug-ins are among them. A plug-in whose name is built in cannot be used; stderr names it.
+
+    \f
+    # The list as JSON
+    chipmodel planners --json -
     """
     from chipmodel.api.listings import planners as all_planners
     from reports.lists import planners_page
@@ -60,7 +74,14 @@ def planners(*, files: AnswerFiles) -> None:
 @set_option()
 @_row_files
 def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> None:
-    """List the chip presets, or every number of one with its origin."""
+    """List the chip presets, or every number of one with its origin.
+
+    \f
+    # Every number of a preset, with its origin
+    chipmodel chips stm32n6
+    # The same with a change
+    chipmodel chips stm32n6 --set shared_memory.bytes=1MiB
+    """
     from chipmodel.hardware.chip_file import load_chip, preset_names
     from chipmodel.npu.listing import warn_of_unusable_models
     from reports.lists import chip_document, chip_page, chips_page
@@ -97,6 +118,10 @@ def examples(folder: str) -> None:
 
     In that folder the commands of tutorial and how-tos run as shown: workloads, packing problems and a study
     are in workloads/, the studies of the gallery in reports/gallery/. Files that exist are not overwritten.
+
+    \f
+    # Then: cd try && chipmodel simulate workloads/gated_vision.yaml
+    chipmodel examples try
     """
     from chipmodel.api.examples import examples as copy_examples
 

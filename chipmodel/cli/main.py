@@ -142,7 +142,7 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_examples("chipmodel", formatter)
+        write_examples(self, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -178,4 +178,10 @@ def commands() -> None:
 
     A WORKLOAD is a .yaml, .onnx or .tflite file, or a built-in network such as zoo:resnet18
     (see: chipmodel zoo). Exit codes: 0 done, 1 does not fit, 2 bad input, 3 unknown within the limits.
+
+    \f
+    # What a network costs on a chip, and why
+    chipmodel simulate zoo:resnet18 --chip stm32n6
+    # The same for a model of your own, as a page
+    chipmodel simulate model.onnx --html run.html
     """

@@ -67,6 +67,10 @@ def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
       ef-psram
         rtl_ef_psram               controller,command,is_read,bytes,
           wait_clocks,controller_cycles and sck_clocks
+
+    \f
+    # The error of each row, and a chart
+    chipmodel validate conv2d.csv --html errors.html
     """
     from chipmodel.api.measured import validate as compare_table
 
@@ -92,6 +96,12 @@ def calibrate(*, target: ChipOptions, output: str | None, files: AnswerFiles, **
     overheads and configurations. For networks on boards these are the launch, the ports, the rate and the
     CPU's share, or the fields of --free, at most one for five rows. Each family also gets the error of a fit
     to all others. A number that runs away is refused: the base chip lacks the mechanism that takes that time.
+
+    \f
+    # Fit the default chip to a table of convolutions
+    chipmodel calibrate conv2d.csv -o my-chip.yaml
+    # Fit one number of a board
+    chipmodel calibrate networks.csv --chip stm32n6 --free npu.launch_cycles
     """
     from chipmodel.api.measured import calibrate as fit_chip
 

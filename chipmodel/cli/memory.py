@@ -44,6 +44,10 @@ def memory(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, 
     two sizes: layer by layer, and with cascades, which run ops stripe by stripe so that the tensors between
     them never exist as a whole. Then come plans for --points sizes, from there to one in which everything
     fits. Only for chips with one core; the size of the chip's own SharedMemory does not matter.
+
+    \f
+    # How much SharedMemory a network needs
+    chipmodel memory model.tflite --chip stm32n6 --points 4
     """
     from chipmodel.api.memory import smallest_memory
 

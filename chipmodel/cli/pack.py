@@ -59,6 +59,12 @@ def pack(
     Instead of a file, guillotine:n=100,seed=3 makes random buffers that leave no byte unused.
 
     Exit codes: 0 fits, 1 proven not to fit, 2 bad input, 3 unknown within the limits.
+
+    \f
+    # The smallest memory for the buffers of a file
+    chipmodel pack buffers.csv -o packed.csv
+    # A plan within 1 MiB, the same every time
+    chipmodel pack buffers.csv --capacity 1MiB --node-limit 100000
     """
     from chipmodel.api.packing import check_limits, pack as pack_buffers, pack_seconds
 

@@ -50,6 +50,12 @@ def plan(
     kept.
 
     Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
+
+    \f
+    # A plan for chipmodel check
+    chipmodel plan zoo:resnet8 --chip stm32n6 -o plan.json
+    # A quick one, by named planners
+    chipmodel plan zoo:resnet8 --packer large-first --streamer ping-pong
     """
     from chipmodel.api.plan import plan as plan_workload
     from chipmodel.comparison.arena import planned_model

@@ -65,6 +65,12 @@ def report(
     With --points DIR, points that have a plan are planned again, and DIR gets their pages, as simulate and
     pack write them: of all points if they are few, or of those whose keys (each point's own page in the
     report tells its key) begin with a KEY. Files that the study names are looked up in the folder of STUDY.
+
+    \f
+    # The tables on the terminal
+    chipmodel report study.yaml
+    # The page, with a page for each point
+    chipmodel report study.yaml -o study.html --points points
     """
     from chipmodel.api.report import report as read_report
     from reports.study.terminal import print_answer

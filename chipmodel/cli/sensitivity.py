@@ -44,6 +44,10 @@ def sensitivity(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFi
     Every number takes two runs; --vary, or one planner instead of auto, makes it quicker.
 
     Exit codes: 0 done, 1 WORKLOAD does not fit the chip as it is, 2 bad input.
+
+    \f
+    # What a faster or slower Psram changes
+    chipmodel sensitivity zoo:resnet8 --vary psram.clock_mhz
     """
     from chipmodel.api.sensitivity import sensitivity as find
 

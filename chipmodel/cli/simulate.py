@@ -77,6 +77,16 @@ def simulate(
     The default streamer is auto. The default of chipmodel plan is exact, which searches longer.
 
     Exit codes: 0 fits, 1 does not fit, 2 bad input, 3 the time limit came before a plan that fits.
+
+    \f
+    # Where the time goes, as a page
+    chipmodel simulate zoo:resnet18 --chip stm32n6 --html run.html
+    # The same with less SharedMemory
+    chipmodel simulate zoo:resnet18 --chip stm32n6 --set shared_memory.bytes=1MiB
+    # An ONNX model of unknown batch, in int8
+    chipmodel simulate model.onnx --shape batch=1 --dtype int8
+    # The result for diff, and the plan for check
+    chipmodel simulate zoo:resnet8 --json result.json --plan plan.json
     """
     from chipmodel.api.simulation import simulate as plan_and_simulate
     from reports.run.summary import print_summary

@@ -90,6 +90,12 @@ def study(
 
     Exit codes: 0 every point has an answer, 1 something differs (--only, --verify-lock), 2 bad input, 3 some
     points failed or, with --status, have no row yet.
+
+    \f
+    # Answer all points without a row, on four cores
+    chipmodel study study.yaml --workers 4
+    # How far it is
+    chipmodel study study.yaml --status
     """
     from chipmodel.api.report import report
     from chipmodel.api.study import StudyEffort, answer_study

@@ -27,12 +27,12 @@ def reference() -> Iterator[str]:
         usage = " ".join(command.collect_usage_pieces(context))
         yield f"## {name}\n"
         yield f"```text\nchipmodel {name} {usage}\n```\n"
-        yield from _paragraphs(command.help or "")
+        yield from _paragraphs((command.help or "").partition("\f")[0].rstrip())
         for heading, records in option_groups(command, context):
             if heading != GENERAL:
                 yield f"**{heading}**\n"
                 yield from (_option(declared, meaning) for declared, meaning in records)
-        lines = [text for wanted, line in examples(name) for text in (f"# {wanted}", line)]
+        lines = [text for wanted, line in examples(command) for text in (f"# {wanted}", line)]
         yield "\n".join(("**Examples**\n", "```text", *lines, "```\n"))
 
 

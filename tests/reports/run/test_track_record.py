@@ -120,7 +120,7 @@ def test_the_largest_parts_and_the_rest_make_the_total() -> None:
 
 def test_the_error_of_the_energy_is_that_of_networks_of_the_class() -> None:
     assert "3.9%" in printed(measured("gap9")).partition("Energy")[2]
-    found = cast("dict[str, Any]", document(measured("gap9")))["energy_measured"]
+    found = document(measured("gap9"))["energy_measured"]
     assert (found["class"], found["networks"]) == ("tensors in SharedMemory", 3)
     assert 0.01 < found["mean_error"] < 0.02 < found["held_out_error"] < 0.04
     assert "error 3.9% (held out, 3 networks" in " ".join(render_page(measured("gap9")).split())

@@ -16,6 +16,7 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
 )
+from chipmodel.model.program import SCRATCH
 from chipmodel.model.schedule import ends_of
 from chipmodel.passes.lower import lower
 from chipmodel.plan_file.contents import PlanFile
@@ -82,7 +83,9 @@ def _plain(command: DmaStart | DmaMove | DmaWait | Compute | Release | Acquire) 
         case DmaWait():
             return f"DMAWait {command.name}"
         case Compute():
-            return f"Compute {command.label}: {command.cycles} cycles"
+            own = (p for p in command.writes if p.part.name == command.op + SCRATCH)
+            scratch = "".join(f", {place.bytes} B of scratch at {place.offset}" for place in own)
+            return f"Compute {command.label}: {command.cycles} cycles{scratch}"
         case Release():
             return f"Release {command.tensor}"
         case Acquire():

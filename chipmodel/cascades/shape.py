@@ -60,7 +60,7 @@ class CascadeShape:
 
 def may_cascade(op: Op) -> bool:
     """Return whether an op may be in a cascade."""
-    return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates)
+    return bool(op.outputs) and op.along_rows and not (op.sliced or op.gathers or op.allocates or op.scratch)
 
 
 def cascade_shape(program: Program, ops: Sequence[Op]) -> CascadeShape:

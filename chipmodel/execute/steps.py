@@ -53,6 +53,9 @@ class StepRunner:
         made = self.evaluate(op, self.program, given, block, part)
         for place in step.writes:
             name = place.part.name
+            if op.scratch and name == op.scratch.name:
+                filled = part_addresses(place, op.scratch.bytes, iteration)
+                shared.write(filled, self.garbage.take(len(filled)), writer)
             if op.allocates or name not in op.made(step.rows):
                 continue
             total = self.program.tensors[name].bytes

@@ -151,7 +151,8 @@ class _Assignment:
 
 def _named(body: Body) -> frozenset[str]:
     """Every tensor that ``body`` names."""
-    return frozenset((*_reads(body), *(name for op in ops(body) for name in op.outputs)))
+    scratch = (op.scratch.name for op in ops(body) if op.scratch)
+    return frozenset((*_reads(body), *(name for op in ops(body) for name in op.outputs), *scratch))
 
 
 def _reads(body: Body) -> Iterable[str]:

@@ -24,6 +24,8 @@ from chipmodel.model.work import Conv, Matmul, Recurrent, Vector, Work, output_s
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""
+SCRATCH = " scratch"
+"""Ends the name of an op's scratch."""
 DTYPE_BITS: Mapping[str, int] = {
     "bool": 8,
     "int4": 4,
@@ -141,6 +143,8 @@ class Op:
     state: Tensor | None = None
     """What a part leaves for the next one beside its rows of the outputs: all parts but the first one read
     it, all but the last one write it (``chipmodel.cascades.accumulation``)."""
+    scratch: Tensor | None = None
+    """Bytes of SharedMemory that every part fills and nothing reads: a kernel's own, such as for im2col."""
 
     def __hash__(self) -> int:
         """A hash of a few fields: much is cached by op, and a cascade has many ops."""
@@ -190,6 +194,8 @@ class Op:
 
     def writes(self, name: str, rows: Interval, channels: Interval) -> Share:
         """The share of an output that a part of the op writes."""
+        if self.scratch is not None and name == self.scratch.name:
+            return WHOLE
         if isinstance(self.work, CascadeWork):
             return self.work.makes[self.outputs.index(name)].share(rows)
         if self.accumulator is not None or (self.state is not None and name == self.state.name):
@@ -197,8 +203,12 @@ class Op:
         share = output_share(self.work, rows, channels)
         return _in_slice(share, self.slices) if name == self.sliced else share
 
+    def fills(self, rows: Interval) -> tuple[str, ...]:
+        """The tensors that a part with these rows writes, its scratch too."""
+        return self.made(rows) if self.scratch is None else (*self.made(rows), self.scratch.name)
+
     def made(self, rows: Interval) -> tuple[str, ...]:
-        """The tensors that a part with these rows writes."""
+        """The tensors that a part with these rows writes for other parts and ops."""
         if self.carried is None or rows.stop == self.work.rows:
             return self.outputs
         return (*(self.outputs if self.state else ()), self.carried.name)

@@ -238,7 +238,7 @@ class OffChipMove(OffChipCopy):
     due: int
 
 
-BufferKind = Literal["tensor", "weights", "stripe", "rows"]
+BufferKind = Literal["tensor", "weights", "stripe", "rows", "scratch"]
 """What a buffer is for; ``rows``: those of a tensor inside a cascade."""
 
 

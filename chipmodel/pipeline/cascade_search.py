@@ -313,8 +313,7 @@ def named_ops(request: PlanRequest) -> tuple[str, ...]:
 
 def _pooled(program: Program, chip: Chip) -> Program:
     """The program with the convolutions and poolings as one that the chip's tool runs so."""
-    pairs = cascades_of(program, chip, pooled_as_made(program, chip))
-    return with_cascades(program, [each for each in pairs if len(each.ops) > 1])  # in one arm of a branch
+    return with_cascades(program, cascades_of(program, chip, pooled_as_made(program, chip)))
 
 
 def _named(request: PlanRequest, in_stripes: bool) -> Program:

@@ -153,7 +153,7 @@ class _OrderChooser:
         later = around.after.union(*names[index + 1 :])
         match node:
             case Op():
-                return node, 0
+                return node, node.scratch.bytes if node.scratch else 0
             case If():
                 within = replace(around, before=earlier, after=later)
                 arms = [self.order(arm.body, within) for arm in node.arms]

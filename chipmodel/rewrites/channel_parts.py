@@ -38,7 +38,7 @@ def bands(size: int, count: int) -> tuple[Interval, ...]:
 
 def _alone(program: Program, op: Op) -> bool:
     """Whether nothing about an op stands against parts of it that are ops of their own."""
-    plain = op.sliced is None and op.accumulator is None and not op.allocates and not op.gathers
+    plain = op.sliced is None and op.accumulator is None and not (op.allocates or op.gathers or op.scratch)
     free = op.core is None and op.cycles is None and not op.cascade and len(op.outputs) == 1
     shapes = tuple(program.tensors[name].shape for name in (*op.inputs, *op.outputs))
     return plain and free and op.views in ((), shapes)

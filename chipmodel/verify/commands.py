@@ -323,7 +323,7 @@ class _CommandVerifier:
                 self.report(fault)
             self._look_up_again(op.outputs, subject, state)
         for write in step.writes:
-            if write.part.name in op.made(step.rows):
+            if write.part.name in op.fills(step.rows):
                 self._write(write, step, op, state)
         self._look_up_again(op.made(step.rows), subject, state)
 

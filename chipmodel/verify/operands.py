@@ -111,7 +111,7 @@ def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> 
     if op.allocates and not step.writes:
         return
     in_place = inputs_in_place(program, op, step)
-    for name in op.made(step.rows):
+    for name in op.fills(step.rows):
         size = program.tensors[name].bytes
         share = part_writes(program, op, name, step.rows, step.channels, step.columns)
         slices, part = _slice_bytes(program, op, name), Part(name, share)

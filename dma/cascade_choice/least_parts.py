@@ -41,6 +41,8 @@ class AliveTensors:
                 positions = {position for each in intervals for position in range(each.start, each.stop)}
             for position in positions if name not in free else ():
                 self.at[position].add(name)
+        for position, op in enumerate(table.ops):
+            self.at[position] |= {op.scratch.name} if op.scratch else set()
         self.pieces: dict[str, list[str]] = {}
         """The inputs of a concat that may lie in its output, side by side."""
         self.before: dict[str, str] = {}

@@ -87,6 +87,8 @@ def _change(
     cut = _cut(program, op, capacity)
     if cut != op and least_part(program, cut) <= (limit if needed > capacity else needed - 1):
         return Rewritten((cut,))
+    if op.scratch:
+        return None  # how much of it each of several ops would need is not known
     if needed <= capacity:
         return in_memory_order(program, op) or by_columns(op) or in_bands(program, op, capacity)
     if isinstance(op.work, Vector):
@@ -120,6 +122,7 @@ def least_part(program: Program, op: Op, alignment: int = 1) -> int:
     if op.allocates or not 0 < op.work.rows * op.work.channels <= MOST_PARTS:
         return 0
     sizes = [*(size for _, size in least_parts(program, op)), slice_bytes(program, op, 1)]
+    sizes += [op.scratch.bytes] if op.scratch else []
     padded = [round_up(size, alignment) for size in sizes]
     return sum(padded) - max(most - size for most, size in zip(padded, sizes, strict=True))
 

@@ -19,12 +19,13 @@ from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 
+from chipmodel.cascades.shape import may_cascade
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import ceil_div
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.attributes import AlongAxis, AxisOrder, Interleaving
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.model.program import Op, Program, with_ops
+from chipmodel.model.program import Body, Op, Program, bodies, with_ops
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.array import elements_written
 from dma.residency.greedy import ResidencyTable
@@ -116,11 +117,21 @@ def pooled_as_made(program: Program, chip: Chip) -> frozenset[str]:
     pooled, capacity = _pooled(program), chip.shared_memory.bytes
     return frozenset(
         name
-        for made, pooling in pairwise(program.ops())
+        for made, pooling in _neighbours(program.body)
+        if may_cascade(made) and may_cascade(pooling)
         if isinstance(made.work, Conv) and pooling.inputs == made.outputs and made.outputs[0] in pooled
         if sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs)) > capacity
         for name in (made.name, pooling.name)
     )
+
+
+def _neighbours(body: Body) -> Iterator[tuple[Op, Op]]:
+    """Ops of one body without a branch or loop between them."""
+    for node, after in pairwise(body):
+        if isinstance(node, Op) and isinstance(after, Op):
+            yield node, after
+    for inner in (inner for node in body for inner in bodies(node)):
+        yield from _neighbours(inner)
 
 
 def _sums(program: Program, op: Op, chip: Chip) -> Iterator[tuple[str, int]]:

@@ -306,9 +306,7 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
-        works = {op.name: op.work for op in ops(program.body)}
-        # The rows of tensors inside a cascade are in SharedMemory while it runs.
-        inside = {name: w.workspace if isinstance(w, CascadeWork) else 0 for name, w in works.items()}
+        inside = {op.name: _inside(op) for op in ops(program.body)}
 
         def reserve_all(op: Op) -> int:
             return reserve(op) + inside[op.name]
@@ -324,6 +322,11 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         claims = _claims(program, residency, budget, reserve)
         cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
     return cache.memory[key]
+
+
+def _inside(op: Op) -> int:
+    """Bytes beside an op's operands while it runs: the rows of tensors inside a cascade, or its scratch."""
+    return op.work.workspace if isinstance(op.work, CascadeWork) else op.scratch.bytes if op.scratch else 0
 
 
 def _rows_named(program: Program, emission: Emission) -> dict[str, int]:

@@ -76,6 +76,9 @@ class _Emitter(OperandMaker):
             reads += self.weights(op, channels, lanes.weights)
             written = () if op.allocates and not self.resident(op.outputs[0], position) else op.outputs
             writes = [self._write(op, n, rows, channels, position, lanes.writes[n]) for n in written]
+            if op.scratch:
+                self.buffer(op.scratch.name, op.scratch.bytes, "scratch")
+                writes.append(Operand(Part(op.scratch.name), op.scratch.name, Interval(0, op.scratch.bytes)))
             label = op.name if total == 1 else f"{op.name} [{index + 1}/{total}]"
             tile = (len(rows), len(channels))
             if tile not in costs:

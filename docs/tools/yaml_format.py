@@ -12,7 +12,19 @@ from docs.tools.markdown import code, table
 from docs.tools.schema_text import Form, default_of, takes
 from workloads.from_yaml.schema import schema
 
-SHARED = ("name", "cycles", "core", "out", "in", "in_place", "weights", "weight_dtype", "bias", "activation")
+SHARED = (
+    "name",
+    "cycles",
+    "core",
+    "scratch",
+    "out",
+    "in",
+    "in_place",
+    "weights",
+    "weight_dtype",
+    "bias",
+    "activation",
+)
 """Keys that many kinds of ops have, described once."""
 OP = "What the op does, such as `conv` or `add`: one of the names below. Every op has this key."
 CONTROL = ("IfOp", "LoopOp")

@@ -76,6 +76,7 @@ BUFFERS = (
     Category("weights", "weights", ORANGE),
     Category("stripe", "stripes", SKY),
     Category("rows", "rolling buffers", VERMILION, True),
+    Category("scratch", "scratch", GREY),
 )
 CASCADE = Category("cascade", "cascades", VERMILION)
 

@@ -11,6 +11,7 @@ from typing import TypedDict, Unpack
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import (
     DTYPE_BITS,
+    SCRATCH,
     Arm,
     If,
     Loop,
@@ -158,9 +159,14 @@ class TreeBuilder:
         self._append(Loop(name, iterations, tuple(body), tuple(carried), tuple(chances), self.place))
 
     def override(
-        self, *, cycles: int | None = None, weight_bytes: int | None = None, core: int | None = None
+        self,
+        *,
+        cycles: int | None = None,
+        weight_bytes: int | None = None,
+        core: int | None = None,
+        scratch: int | None = None,
     ) -> None:
-        """Set the cycles, bytes of all weights together, or core of the op that was appended last."""
+        """Set the cycles, bytes of all weights together, core or scratch of the op that was appended last."""
         op = self._blocks[-1][-1]
         if not isinstance(op, Op):
             raise TypeError("only an op has cycles and weights")
@@ -170,7 +176,9 @@ class TreeBuilder:
             weights = (self.raw_weight(f"{op.name}.weights", weight_bytes, elements or None),)
         cycles = op.cycles if cycles is None else cycles
         core = op.core if core is None else core
-        self._blocks[-1][-1] = replace(op, cycles=cycles, weights=weights, core=core)
+        own = Tensor(f"{op.name}{SCRATCH}", scratch) if scratch else None
+        self._tensors |= {own.name: own} if own else {}
+        self._blocks[-1][-1] = replace(op, cycles=cycles, weights=weights, core=core, scratch=own)
 
     def defines(self, body: Sequence[Node], tensor: str) -> bool:
         """Whether an op of ``body`` writes ``tensor``."""

@@ -15,10 +15,12 @@ class NamedKeys(TypedDict, total=False):
 
 
 class NpuKeys(NamedKeys, total=False):
-    """``cycles`` on the NPU in place of those by the chip's model; the ``core`` that runs the op."""
+    """``cycles`` on the NPU in place of those by the chip's model; the ``core`` that runs the op;
+    ``scratch``, the bytes of SharedMemory that it needs for itself while it runs."""
 
     cycles: int
     core: int
+    scratch: int | str
 
 
 class OutputKeys(NpuKeys, total=False):

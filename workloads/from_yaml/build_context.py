@@ -140,7 +140,7 @@ def notes_of(program: Program, names: NameTable) -> Iterator[str]:
     """Yield the assumptions, and the tensors that nothing reads."""
     if any(isinstance(op, ActivatedOp) and op.activation for _, op in names.nodes):
         yield "activation functions given as `activation:` are applied at no cost while the output is written"
-    read = set(program.outputs)
+    read = {*program.outputs, *(op.scratch.name for op in program.ops() if op.scratch)}
     for node in nodes(program.body):
         read |= {*reads(node)}
     for name in program.tensors:

@@ -120,6 +120,11 @@ class NpuOp(NamedOp):
     core: Natural | None = Field(
         None, description="The core that runs this op on a chip with several; by default the planner chooses."
     )
+    scratch: Bytes | None = Field(
+        None,
+        description="Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such "
+        "as a kernel's im2col buffer.",
+    )
 
 
 class OneOutputOp(NpuOp):

@@ -155,7 +155,8 @@ class _WorkloadLoader:
             size = None
             if isinstance(op, WeightedOp) and op.weights is not None:
                 size = context.bytes(op.weights, "weights")
-            self.builder.override(cycles=op.cycles, weight_bytes=size, core=op.core)
+            scratch = None if op.scratch is None else context.bytes(op.scratch, "scratch")
+            self.builder.override(cycles=op.cycles, weight_bytes=size, core=op.core, scratch=scratch)
         for value in values:
             self._check_size(value, path)
         return dict(zip(outputs, values, strict=True))

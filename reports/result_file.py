@@ -6,53 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
+from chipmodel.files.json_record import COUNT, JsonRecord
 
 FORMAT = "chipmodel-result/1"
 """The version of the documents of ``simulate --json``; a key that changes its meaning makes another."""
 SETTINGS = ("workload", "chip", "packer", "merge", "streamer", "order", "cascades")
 OWN_READERS = ("order", "cascades")
 """Settings that are no texts in a document."""
-TOTALS = {
-    "total_cycles": "cycles",
-    "lower_bound_cycles": "cycles",
-    "sync_cycles": "cycles",
-    "compute_cycles": "cycles",
-    "stall_cycles": "cycles",
-    "dma_cycles": "cycles",
-    "hidden_cycles": "cycles",
-    "peak_bytes": "B",
-    "peak_lower_bound_bytes": "B",
-    "capacity_bytes": "B",
-    "psram_bytes": "B",
-    "loaded_bytes": "B",
-    "stored_bytes": "B",
-    "weight_bytes": "B",
-    "executed_macs": "MACs",
-}
-"""Numbers of a whole run by their key, with units."""
+TOTALS = (
+    *("total_cycles", "lower_bound_cycles", "sync_cycles", "compute_cycles", "stall_cycles", "dma_cycles"),
+    *("hidden_cycles", "peak_bytes", "peak_lower_bound_bytes", "capacity_bytes", "psram_bytes"),
+    *("loaded_bytes", "stored_bytes", "weight_bytes", "executed_macs"),
+)
+"""Numbers of a whole run by their keys, which end in their units."""
+UNITS = {"cycles": "cycles", "bytes": "B", "macs": "MACs"}
 OPTIONAL_TOTALS = ("sync_cycles",)
 """What a document has only where it was requested."""
-
-
-@dataclass(frozen=True, slots=True)
-class SavedOp:
-    """One op over a run. ``spent`` are NPU cycles by cause of waiting, and under ``compute``."""
-
-    name: str
-    kind: str
-    macs: int
-    runs: int
-    steps: int
-    spent: Mapping[str, int]
-    loaded_bytes: int
-    stored_bytes: int
-
-    @property
-    def cycles(self) -> int:
-        """NPU cycles for the op, computing and waiting."""
-        return sum(self.spent.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +42,7 @@ class SavedResult:
     totals: Mapping[str, int]
     spent: Mapping[str, int]
     moved_bytes: Mapping[str, int]
-    ops: tuple[SavedOp, ...]
+    ops: tuple[OpTotals, ...]
     core_of: Mapping[str, int] = field(default_factory=dict[str, int])
     """The core of each op, by name, on a chip with several."""
 
@@ -89,6 +61,9 @@ class SavedResult:
     def milliseconds(self) -> Fraction:
         """Milliseconds of the run."""
         return self.cycles / (self.core_mhz * 1000)
+
+
+_OP = JsonRecord(OpTotals, codecs={int: COUNT}, others=True)
 
 
 def is_result(root: JsonValue) -> bool:
@@ -167,30 +142,17 @@ def _clock(node: JsonValue) -> Fraction:
     return clock
 
 
-def _ops(node: JsonValue) -> tuple[SavedOp, ...]:
+def _ops(node: JsonValue) -> tuple[OpTotals, ...]:
     names: set[str] = set()
 
-    def read(item: JsonValue) -> SavedOp:
-        op = _op(item)
+    def read(item: JsonValue) -> OpTotals:
+        op = _OP.read(item)
         if op.name in names:
             item.at("name").fail(f"two ops have the name {op.name!r}")
         names.add(op.name)
         return op
 
     return node.each(read)
-
-
-def _op(node: JsonValue) -> SavedOp:
-    return SavedOp(
-        name=node.at("name").text(),
-        kind=node.at("kind").text(),
-        macs=node.at("macs").count(),
-        runs=node.at("runs").count(),
-        steps=node.at("steps").count(),
-        spent={"compute": node.at("compute_cycles").count(), **node.at("stalls").values(JsonValue.count)},
-        loaded_bytes=node.at("loaded_bytes").count(),
-        stored_bytes=node.at("stored_bytes").count(),
-    )
 
 
 def _hint() -> str:

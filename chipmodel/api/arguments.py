@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
-from textwrap import indent
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from chipmodel.api.effort import TimeLimit
-from chipmodel.api.settings import OPTIONS, PlanSettings
+from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 
 WRITTEN = re.compile(r"^ *\*\*options\n +Those of ``PlanOptions``\.\n", re.MULTILINE)
 """What the docstring of a function says of its options, which ``help`` shows one by one."""
+_OPTIONS = (PlanOptions.__doc__ or "").partition("-\n")[2].rstrip(" ")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -59,7 +59,7 @@ def _checked(function: Callable[P, R], visible: Signature) -> Callable[P, R]:
             raise mistake from error
 
     call.__signature__ = visible  # type: ignore[attr-defined]
-    call.__doc__ = function.__doc__ and WRITTEN.sub(indent(OPTIONS, "    "), function.__doc__)
+    call.__doc__ = function.__doc__ and WRITTEN.sub(_OPTIONS, function.__doc__)
     return call
 
 

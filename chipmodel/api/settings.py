@@ -42,11 +42,30 @@ class CallOptions(TypedDict, total=False):
 class PlanOptions(CallOptions, total=False):
     """Options of planning a workload. All are optional and mean the same as on the command line.
 
-    ``packer``, ``streamer`` and ``merge`` are names that ``planners()`` lists. ``spill`` allows tensors to go
-    to Psram, ``in_place`` says whose output may take an input's memory, ``cascade`` which ops run in stripes
-    one after another, ``recompute`` how many times its multiply-accumulates the workload may compute so,
-    ``order`` in which order ops run. ``gap`` is the share above the bound at which
-    streamer ``exact`` ends.
+    Parameters
+    ----------
+    packer, streamer, merge
+        Names that ``planners()`` lists: of offsets, of transfers, and of how arms of branches share memory.
+    spill
+        Whether tensors may leave SharedMemory for Psram.
+    in_place
+        Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"`` (ops
+        that run in stripes of rows), ``"declared"`` (ops of which the workload says so) or ``"none"``.
+    cascade
+        Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
+    recompute
+        The most multiply-accumulates of the plan, in multiples of the workload's: cascades may compute rows
+        again for less memory, bands of columns included. ``None``: rows are kept, and bands have no limit.
+    order
+        Order of ops: ``"given"``, ``"least-peak"`` or ``"best"``.
+    gap
+        The share above the bound at which streamer ``exact`` stops; 0.0005 by default.
+    time_limit
+        Seconds, or a ``TimeLimit`` that several calls share: then every search ends with what it has.
+    cancel
+        Is asked now and then whether to end so.
+    progress
+        Receives a line for every stage.
     """
 
     packer: str
@@ -58,33 +77,6 @@ class PlanOptions(CallOptions, total=False):
     recompute: float | None
     order: OrderWish
     gap: float | None
-
-
-OPTIONS = """\
-packer, streamer, merge
-    Names that ``planners()`` lists: of offsets, of transfers, and of how arms of branches share memory.
-spill
-    Whether tensors may leave SharedMemory for Psram.
-in_place
-    Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"`` (ops that
-    run in stripes of rows), ``"declared"`` (ops of which the workload says so) or ``"none"``.
-cascade
-    Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
-recompute
-    The most multiply-accumulates of the plan, in multiples of the workload's: cascades may compute rows again
-    for less memory, bands of columns included. ``None``: rows are kept, and bands have no limit.
-order
-    Order of ops: ``"given"``, ``"least-peak"`` or ``"best"``.
-gap
-    The share above the bound at which streamer ``exact`` stops; 0.0005 by default.
-time_limit
-    Seconds, or a ``TimeLimit`` that several calls share: then every search ends with what it has.
-cancel
-    Is asked now and then whether to end so.
-progress
-    Receives a line for every stage.
-"""
-"""What ``help`` says of ``PlanOptions``, in place of ``**options``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ def codec_of(hint: Any, codecs: Codecs) -> Codec[Any]:
         return codecs[hint] if hint in codecs else _PLAIN[hint]
     if get_origin(hint) is tuple:
         return listed(codec_of(arguments[0], codecs))
+    if get_origin(hint) is Mapping:
+        return Codec(lambda node: node.values(codec_of(arguments[1], codecs).read), dict)
     if get_origin(hint) is Literal:
         return Codec(lambda node: node.choice(get_args(hint)), _itself)
     if len(arguments) == 1:
@@ -90,7 +92,8 @@ class JsonRecord(Generic[T]):
     Each of ``keys`` is the name of an attribute, ``key=attribute`` where it is called otherwise, and ends in
     ``?`` where it may be missing: then it is the class's default, and a whole number at least that. Without
     keys they are those of the class. An attribute that ``codecs`` has by its name has that codec. ``check``
-    refuses values that do not go together. Keys ``also`` known are read by somebody else.
+    refuses values that do not go together. Keys ``also`` known are read by somebody else; ``others`` says
+    that there may be any more.
     """
 
     def __init__(
@@ -100,8 +103,9 @@ class JsonRecord(Generic[T]):
         codecs: Codecs,
         check: Callable[[JsonValue, T], None] | None = None,
         also: tuple[str, ...] = (),
+        others: bool = False,
     ) -> None:
-        self.kind, self.check = kind, check
+        self.kind, self.check, self.others = kind, check, others
         hints = get_type_hints(kind)
         defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
         self.keys: list[_Key] = []
@@ -119,7 +123,7 @@ class JsonRecord(Generic[T]):
 
     def read(self, node: JsonValue) -> T:
         """The value at ``node``. Raises BadInput, with line and column, where it is none."""
-        if not self.known.issuperset(node.mapping()):
+        if not self.others and not self.known.issuperset(node.mapping()):
             node.only(*self.names)
         found = self.kind(**self.values(node))
         if self.check:

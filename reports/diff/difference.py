@@ -14,7 +14,8 @@ from fractions import Fraction
 from math import floor
 from typing import ClassVar, Literal
 
-from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult
+from chipmodel.answers.op_totals import OpTotals
+from reports.result_file import SETTINGS, TOTALS, UNITS, SavedResult
 from reports.words import CAUSES
 
 SHARING = "cores"
@@ -143,8 +144,8 @@ def compare_results(a: SavedResult, b: SavedResult) -> RunDifference:
         b=b,
         settings=tuple(_settings(a, b)),
         totals=tuple(
-            TotalPair(name, unit, a.totals[name], b.totals[name])
-            for name, unit in TOTALS.items()
+            TotalPair(name, UNITS[name.rpartition("_")[2]], a.totals[name], b.totals[name])
+            for name in TOTALS
             if name in a.totals and name in b.totals
         ),
         moved=tuple(_moved(a, b)),
@@ -255,7 +256,7 @@ def _turnover(op: OpChange) -> int:
     return sum(abs(part.cycles) for part in op.parts)
 
 
-def _op(name: str, a: SavedOp | None, b: SavedOp | None, parts: list[DifferenceShare]) -> OpChange:
+def _op(name: str, a: OpTotals | None, b: OpTotals | None, parts: list[DifferenceShare]) -> OpChange:
     presence: Presence = "only in B" if a is None else "only in A" if b is None else "both"
     changed = tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight))
     loaded = TotalPair("loaded_bytes", "B", a.loaded_bytes if a else 0, b.loaded_bytes if b else 0)

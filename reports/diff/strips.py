@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from chipmodel.answers.op_totals import OpTotals
 from reports.chart import Chart, axis, labelled, series, told
 from reports.colours import CAUSE_COLOURS, GREEN, GREY, VERMILION, faint
 from reports.diff.difference import RunDifference
 from reports.diff.words import doing, signed, time_words
-from reports.result_file import SavedOp, SavedResult
+from reports.result_file import SavedResult
 from reports.words import CAUSES, count, plural
 
 MOST_BANDS = 40
@@ -95,7 +96,7 @@ def _ms(run: SavedResult, cycles: int) -> float:
 def _bars(run: SavedResult, spans: Spans, lanes: Sequence[float], least: float) -> Iterator[StripBar]:
     """A bar for each cause of each op; ops that take less than ``least`` share it."""
     for core, lane in enumerate(lanes):
-        together: list[SavedOp] = []
+        together: list[OpTotals] = []
         ops = [op for op in run.ops if run.core_of.get(op.name, 0) == core]
         for op in ops:
             together.append(op)
@@ -105,7 +106,7 @@ def _bars(run: SavedResult, spans: Spans, lanes: Sequence[float], least: float) 
                 together = []
 
 
-def _bars_of(run: SavedResult, ops: Sequence[SavedOp], start: float, lane: float) -> Iterator[StripBar]:
+def _bars_of(run: SavedResult, ops: Sequence[OpTotals], start: float, lane: float) -> Iterator[StripBar]:
     spent: dict[str, int] = {}
     for op in ops:
         for cause, cycles in op.spent.items():

@@ -6,11 +6,12 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.plan_file.contents import PlannedBuffer
 from chipmodel.terminal.escapes import cell_text, visible
 from reports.export.layout import Layout
 from reports.export.parquet import parquet_bytes
-from reports.result_file import SavedOp, SavedResult
+from reports.result_file import SavedResult
 from reports.words import CAUSES
 
 TEXT_COLUMNS = ("op", "kind")
@@ -73,7 +74,7 @@ def _ops(answer: SavedResult) -> tuple[list[str], list[list[object]]]:
     return head, [_row(answer, op, causes, many) for op in answer.ops]
 
 
-def _row(answer: SavedResult, op: SavedOp, causes: list[str], many: bool) -> list[object]:
+def _row(answer: SavedResult, op: OpTotals, causes: list[str], many: bool) -> list[object]:
     computed = op.spent.get("compute", 0)
     return [
         op.name,

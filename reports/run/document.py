@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.files.document import keyed, plain
 from chipmodel.machine.energy import RunEnergy, result_energy
@@ -17,7 +18,7 @@ from reports.run.further_memories import memories_document
 from reports.run.paths import paths_document
 from reports.run.states import search_document
 from reports.run.steady_state import steady_of
-from reports.run.totals import OpTotals, run_totals
+from reports.run.totals import run_totals
 from reports.run.track_record import accuracy, record_document
 from reports.words import ratio
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
@@ -24,7 +25,7 @@ from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_of
-from reports.run.totals import OpTotals, RunTotals, run_totals
+from reports.run.totals import RunTotals, run_totals
 from reports.run.track_record import accuracy, board_rows
 from reports.run.vendor import vendor_rows, vendor_words
 from reports.template import PageScript, render

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
@@ -14,7 +15,7 @@ from reports.run.limits import bound_words, late_ops, lateness
 from reports.run.paths import parts_table, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_rows
-from reports.run.totals import BankConflict, OpTotals, RunTotals, loaded_words, run_totals
+from reports.run.totals import BankConflict, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_lines
 from reports.terminal_table import Console, FigureRow, Table, figures_table, plain_table, print_line

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op, ops
@@ -15,30 +15,6 @@ from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
 from reports.run.cascade_totals import block_bytes, op_bytes
 from reports.words import CAUSES, ratio, size
-
-
-@dataclass(frozen=True, slots=True)
-class OpTotals:
-    """One op over the whole run. ``macs`` is for one execution of the op; ``runs`` counts its executions."""
-
-    name: str
-    kind: str
-    macs: int
-    runs: int
-    steps: int
-    compute_cycles: int
-    stalls: Mapping[str, int]
-    """Cycles that the NPU waited on the op's behalf, by cause."""
-    loaded_bytes: int
-    stored_bytes: int
-    KEYS: ClassVar = (
-        *("name", "kind", "macs", "runs", "steps", "compute_cycles", "stall_cycles", "stalls"),
-        *("loaded_bytes", "stored_bytes"),
-    )
-
-    @property
-    def stall_cycles(self) -> int:
-        return sum(self.stalls.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,18 @@ from fractions import Fraction
 
 from hypothesis import given, strategies as st
 
+from chipmodel.answers.op_totals import OpTotals
 from reports.diff.difference import SHARING, RunDifference, compare_results
-from reports.result_file import SETTINGS, TOTALS, SavedOp, SavedResult
+from reports.result_file import SETTINGS, TOTALS, SavedResult
 from reports.words import CAUSES
 
 CAUSE = st.sampled_from(["compute", *CAUSES, "a cause of tomorrow"])
 SPENT = st.dictionaries(CAUSE, st.integers(0, 5000), max_size=4)
+
+
+def _op(name: str, spent: dict[str, int]) -> OpTotals:
+    stalls = {cause: cycles for cause, cycles in spent.items() if cause != "compute"}
+    return OpTotals(name, "conv", 1, 1, 1, spent.get("compute", 0), stalls, 0, 0)
 
 
 def answer(
@@ -38,7 +44,7 @@ def answer(
         totals=dict.fromkeys(TOTALS, 0) | {"total_cycles": sum(spent.values()) // cores},
         spent=spent,
         moved_bytes={},
-        ops=tuple(SavedOp(name, "conv", 1, 1, 1, of_op, 0, 0) for name, of_op in ops.items()),
+        ops=tuple(_op(name, of_op) for name, of_op in ops.items()),
     )
 
 

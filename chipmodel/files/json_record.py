@@ -109,7 +109,7 @@ class JsonRecord(Generic[T]):
         hints = get_type_hints(kind)
         defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
         self.keys: list[_Key] = []
-        for spelled in keys or tuple(hints):
+        for spelled in keys or tuple(defaults):
             name, _, attribute = spelled.removesuffix("?").partition("=")
             attribute = attribute or name
             optional, default = spelled.endswith("?"), defaults[attribute]

@@ -88,12 +88,6 @@ def magnitude(number: int) -> str:
     return str(number)
 
 
-def round_magnitude(number: int) -> str:
-    """A round number with an SI prefix and no zeros after the point: ``500000`` as ``500 k``."""
-    text, _, prefix = magnitude(number).partition(" ")
-    return f"{float(text):g} {prefix}".strip()
-
-
 def duration(chip: Chip, cycles: int) -> str:
     """``cycles`` of the core clock in ms, or in µs below 1 ms."""
     milliseconds = chip.milliseconds(cycles)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from chipmodel.api.answer import TableAnswer
 from chipmodel.api.arguments import checked
@@ -18,6 +18,7 @@ from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
+from chipmodel.files.document import document
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.model.commands import Repeat
@@ -44,6 +45,7 @@ class Verification(TableAnswer):
     """What was verified, in a few words."""
     runs: tuple[PathVerdict, ...] = ()
     """What each executed path did, where the plan was executed."""
+    KEYS: ClassVar = ("correct", "faults", "summary", "runs")
 
     @property
     def correct(self) -> bool:
@@ -57,26 +59,11 @@ class Verification(TableAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """Faults, and what each executed path did."""
-        return {
-            "correct": self.correct,
-            "faults": list(self.faults),
-            "summary": self.summary,
-            "runs": list(self.rows()),
-        }
+        return document(self)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """An executed path a row."""
-        return [
-            {
-                "path": ", ".join(f"{name}={choice}" for name, choice in run.path.items()),
-                "steps": run.steps,
-                "transfers": run.transfers,
-                "moved_bytes": run.moved_bytes,
-                "compared_bytes": run.compared_bytes,
-                "faults": list(run.faults),
-            }
-            for run in self.runs
-        ]
+        return list(map(document, self.runs))
 
     def table_page(self) -> TablePage:
         """What the page says: every fault, and what each executed path did."""

@@ -70,8 +70,7 @@ def _print(answer: Verification) -> None:
 
 def _print_run(run: PathVerdict) -> None:
     """What an executed path did, and whether that is what the network computes."""
-    path = ", ".join(f"{name}={choice}" for name, choice in run.path.items())
-    along = f" along {path}" if path else ""
+    along = f" along {run.words}" if run.words else ""
     work = f"{run.steps:,} steps, {run.transfers:,} transfers of {run.moved_bytes:,} B{along}"
     if run.faults:
         say(f"wrong: executed {work}")

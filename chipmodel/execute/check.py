@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,12 @@ class PathVerdict:
     outputs: int
     compared_bytes: int
     faults: tuple[str, ...]
+    KEYS: ClassVar = ("path=words", "steps", "transfers", "moved_bytes", "compared_bytes", "faults")
+
+    @property
+    def words(self) -> str:
+        """The path as ``--path`` takes it."""
+        return ", ".join(f"{name}={choice}" for name, choice in self.path.items())
 
 
 def check_paths(plan: PlanRun, choices: Mapping[str, str], seed: int = 0) -> tuple[PathVerdict, ...]:

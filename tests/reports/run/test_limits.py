@@ -99,11 +99,3 @@ def test_the_terminal_names_the_worst() -> None:
     assert "Weights too late (5 ops): b by 1,500 cycles, a by 1,000 cycles, e by 3 cycles, " in text
     assert "d by 2 cycles and 1 more" in text
     assert "too late" not in summary(sample())
-
-
-def test_the_document_has_every_step() -> None:
-    assert document(late_sample(*LATE[:2]))["late_weights"] == [
-        {"op": "a", "position": 0, "cycles": 1000},
-        {"op": "b", "position": 1, "cycles": 700},
-    ]
-    assert document(sample())["late_weights"] == []

@@ -1,6 +1,5 @@
 """The costs of all paths in words, in JSON and on the page."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -49,35 +48,14 @@ def test_a_sample_says_that_it_is_one() -> None:
     assert method(replace(PATHS, count=MAX_COUNT)) == "exact, over more than 10^15 paths"
 
 
-def test_json() -> None:
-    found = json.loads(json.dumps(document(replace(sample(), paths=PATHS))))["paths"]
-    assert found["method"] == "exact"
-    assert found["count"] == 12
-    assert found["best"] == {
-        "cycles": 1000,
-        "path": {"gate": "none", "decode": "2"},
-        "decisions": {"gate": [["none", 1]], "decode": [["2", 1]]},
-    }
-    assert found["worst"]["path"] is None
-    assert found["worst"]["lower_bound_cycles"] == 3200
+def test_a_documents_share_of_each_part_is_of_the_expected_cycles() -> None:
+    found = document(replace(sample(), paths=PATHS))["paths"]
     assert (found["expected_cycles"], found["expected_cycles_exact"]) == (2500.5, "5001/2")
-    assert found["sample"] is None
-    assert found["parts"][1] == {
-        "name": "gate",
-        "arm": "face",
-        "probability": 0.5,
-        "runs": 2.0,
-        "cycles": 1600.0,
-        "cycles_each": 800.0,
-        "least_cycles": 700,
-        "most_cycles": 900,
-        "share_of_expected": pytest.approx(3200 / 5001),
-    }
-    sampled = json.loads(json.dumps(document(replace(sample(), paths=SAMPLED))))["paths"]
+    assert (found["worst"]["path"], found["worst"]["lower_bound_cycles"]) == (None, 3200)
+    assert found["parts"][1]["share_of_expected"] == pytest.approx(3200 / 5001)
+    sampled = document(replace(sample(), paths=SAMPLED))["paths"]
     assert sampled["count"] is None
     assert sampled["expected_cycles_exact"] is None
-    assert sampled["sample"]["size"] == 120
-    assert sampled["sample"]["interval"] == "Student's t"
 
 
 def test_without_a_decision_there_is_no_section_on_paths() -> None:

@@ -1,6 +1,5 @@
 """Figures of many inferences: from the trace, in the summary, the document and the page."""
 
-import json
 from functools import lru_cache
 
 from chipmodel.answers.result import Result
@@ -59,15 +58,7 @@ def test_resident_and_moved_weights_add_up() -> None:
 def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
     found = steady_of(result())
     assert found is not None
-    steady_state = json.loads(json.dumps(document(result())))["steady_state"]
-    assert steady_state["inferences"] == 4
-    assert steady_state["further_cycles"] == found.further_cycles
-    assert steady_state["moved_bytes"] == found.moved
-    assert (
-        sum(op["bytes"] for op in steady_state["resident"])
-        == steady_state["resident_bytes"]
-        == found.resident_bytes
-    )
+    assert sum(op["bytes"] for op in document(result())["steady_state"]["resident"]) == found.resident_bytes
     text = on_console(lambda console: print_summary(result(), console), 200)
     assert "4 inferences take" in text
     assert f"{found.further_cycles:,} cycles" in text.partition("each further one")[2].partition("\n")[0]

@@ -23,7 +23,7 @@ from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
 from chipmodel.studies.progress import StudyStatus
-from chipmodel.studies.store import StudyCounts, StudyHeader, opened, read_rows, rows_of
+from chipmodel.studies.store import StudyCounts, StudyHeader, is_asked, opened, read_rows, rows_of
 from chipmodel.studies.store_place import store_path
 from chipmodel.studies.study_file import Study, read_study
 from chipmodel.studies.task import PointTask
@@ -187,14 +187,18 @@ def answer_study(
         tasks = tasks_of(asked)
     header, keys = _header(asked, tasks), [task.key for task in tasks]
     stopped = False
-    if effort:
+
+    def unanswered(rows: Sequence[Row]) -> list[PointTask]:
+        again = "failed" if retry_failed else ""
+        done = {row.key for row in rows if row.code == header.code and row.status != again}
+        return [task for task in turns(tasks) if task.key not in done]
+
+    # A finished study is only read: its folder may be one that nobody may write.
+    if effort and (unanswered(rows_of(path, header.code, keys)[0]) or not is_asked(path, header, keys)):
         with opened(path) as store:
             store.ask(header, keys)
             rows, counts = rows_of(path, header.code, keys)
-            again = "failed" if retry_failed else ""
-            done = {row.key for row in rows if row.code == header.code and row.status != again}
-            missing = [task for task in turns(tasks) if task.key not in done]
-            if missing:
+            if missing := unanswered(rows):
                 with stage(f"answering {asked.name}") as say:
                     watch = StudyStatus(counts, [task.point for task in tasks], rows, say)
                     stopped = work(store, effort.answers(missing), watch, cancel)

@@ -239,7 +239,7 @@ class OffChipMove(OffChipCopy):
 
 
 BufferKind = Literal["tensor", "weights", "stripe", "rows", "scratch"]
-"""What a buffer is for; ``rows``: those of a tensor inside a cascade."""
+"""What a buffer is for; ``rows``: those of a tensor inside a cascade; ``scratch``: an op's own bytes."""
 
 
 @dataclass(frozen=True, slots=True)

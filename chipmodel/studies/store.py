@@ -83,6 +83,12 @@ def read_rows(path: Path) -> tuple[StudyHeader, tuple[Row, ...]]:
         return header, _rows(link, path, header.code, keys)
 
 
+def is_asked(path: Path, header: StudyHeader, keys: Sequence[str]) -> bool:
+    """Whether the store at ``path``, where all of ``keys`` have a row, was last asked for just these."""
+    before, rows = read_rows(path)
+    return before == header and [row.key for row in rows] == list(keys)
+
+
 def rows_of(path: Path, code: str, keys: Sequence[str]) -> tuple[tuple[Row, ...], StudyCounts]:
     """The rows of the points ``keys``, in this order, whatever the store at ``path`` was last asked, and how
     many they are of the version ``code``; none where there is no store yet. Raises as ``read_rows``."""

@@ -14,11 +14,10 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, PackingTable, Plan, Problem
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from workloads.packing.problem_csv import MAX_VALUE, table_of
+from workloads.packing.problem_csv import MAX_ROWS, MAX_VALUE, table_of
 
 SCHEME = "guillotine:"
-MAX_BUFFERS = 1_000_000
-"""Most buffers of a problem (assumed; limits time and memory)."""
+MAKING = "all buffers were made"
 _DEFAULTS = {"seed": 0, "time_steps": 200, "bytes": 1 << 20}
 
 
@@ -51,14 +50,15 @@ def guillotine_with_plan(
     n: int, seed: int = 0, time_steps: int = 200, bytes: int = 1 << 20, deadline: Deadline = NO_DEADLINE
 ) -> tuple[Problem, Plan]:
     """The problem of ``guillotine``, and the optimal plan from which it was cut."""
-    if not 1 <= n <= MAX_BUFFERS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
+    if not 1 <= n <= MAX_ROWS or time_steps < 1 or bytes < 1 or n > time_steps * bytes:
         what = f"a rectangle of {time_steps} steps by {bytes} bytes cannot be cut into {n} buffers"
-        raise BadInput(what, hint=f"1 to {MAX_BUFFERS:,} buffers, and no more than steps times bytes")
+        raise BadInput(what, hint=f"1 to {MAX_ROWS:,} buffers, and no more than steps times bytes")
     random = Random(seed)
     pieces = _cut(_Rectangle(0, time_steps, 0, bytes), n, random, deadline)
     random.shuffle(pieces)
     buffers = tuple(
-        Buffer(f"b{i}", p.high - p.low, (Interval(p.start, p.stop),)) for i, p in enumerate(pieces)
+        Buffer(f"b{i}", p.high - p.low, (Interval(p.start, p.stop),))
+        for i, p in deadline.during(enumerate(pieces), MAKING)
     )
     return Problem(buffers, bytes), Plan({f"b{i}": p.low for i, p in enumerate(pieces)})
 
@@ -66,7 +66,7 @@ def guillotine_with_plan(
 def _cut(whole: _Rectangle, n: int, random: Random, deadline: Deadline) -> list[_Rectangle]:
     """Cut rectangles in two, chosen by area, until there are ``n``."""
     pieces = [whole]
-    for _ in deadline.during(range(1, n), "all buffers were made"):
+    for _ in deadline.during(range(1, n), MAKING):
         index = _by_area(pieces, random)
         first, second = _halves(pieces[index], random)
         pieces[index] = first

@@ -55,7 +55,8 @@ def test_it_runs_then_has_nothing_to_do_and_grows_with_the_file(
     assert out.startswith("s: 2 of 2 points have a row\n")
     assert "cycles above their bound, median over common cases: sync" in out
     with monkeypatch.context() as patched:
-        patched.setattr(StudyEffort, "answers", None)  # Nobody is hired where nothing is missing.
+        patched.setattr(StudyEffort, "answers", None)  # Nobody is hired where nothing is missing,
+        patched.setattr("chipmodel.api.study.opened", None)  # and nothing written.
         assert call(capsys, study)[:2] == (0, out)
     study.write_text(STUDY.replace("[sync]", "[sync, ping-pong]"))
     assert call(capsys, study, "--status")[1].startswith("s: 2 of 4 points have a row\n")

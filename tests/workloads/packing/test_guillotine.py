@@ -66,6 +66,7 @@ def test_a_source_names_every_argument() -> None:
         ("guillotine:n=ten", "'ten'"),
         ("guillotine:n=-3", "'-3'"),
         ("guillotine:n=0", "cannot be cut into 0"),
+        ("guillotine:n=250001", "cannot be cut into 250001"),
         ("guillotine:n=10,sead=3", "did you mean 'seed'"),
         ("guillotine:n=9999999999999999999999", "whole numbers"),
         ("guillotine:n=10,time_steps=0", "cannot be cut"),
@@ -81,4 +82,4 @@ def test_impossible_problems_are_refused(source: str, words: str) -> None:
 
 def test_making_buffers_ends_at_the_deadline() -> None:
     with pytest.raises(TimeIsOver, match="before all buffers were made"):
-        guillotine_table("guillotine:n=1000000", None, Deadline(5.0, CountedClock(1.0)))
+        guillotine_table("guillotine:n=250000", None, Deadline(5.0, CountedClock(1.0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
@@ -65,67 +65,35 @@ def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
     return "yes" if row.fits else "no" if comparison.fits_psram else "no: Psram"
 
 
-def peak_cells(comparison: PlannerComparison, row: PackerRow) -> tuple[str, str, str, str, str]:
-    """Peak, the packer's own bound, gap, fragmentation and time of a packer."""
-    if row.peak is None:
-        return "", "", "", "", "" if row.refused else seconds_text(row.seconds)
-    gap, waste = row.gap, row.fragmentation
-    cells = (percent(gap or 0.0), percent(waste or 0.0))
-    return count(row.peak), count(row.lower_bound or 0), *cells, seconds_text(row.seconds)
+def _shown(value: float | None, text: Callable[[Any], str]) -> str:
+    return "" if value is None else text(value)
 
 
-def merge_cells(comparison: PlannerComparison, row: MergerRow) -> tuple[str, str, str, str]:
-    """Peak, gap, status and time of a merger."""
+def _packer_cells(row: PackerRow) -> tuple[str, ...]:
+    """Name, peak, the packer's own bound, gap, fragmentation and time."""
+    proves, time = row.lower_bound if row.peak is not None else None, None if row.refused else row.seconds
+    numbers = (_shown(row.peak, count), _shown(proves, count))
+    shares = (_shown(row.gap, percent), _shown(row.fragmentation, percent))
+    return row.packer, *numbers, *shares, _shown(time, seconds_text)
+
+
+def _merger_cells(row: MergerRow) -> tuple[str, ...]:
+    """Merger, packer, peak, gap, status and time."""
     if row.peak is None:
-        return "", "", "", ""
+        return row.merge, row.packer, "", "", "", ""
     status = "its least" if row.merger_optimal else row.status or ""
-    return count(row.peak), percent(row.gap or 0.0), status, seconds_text(row.seconds)
+    figures = (count(row.peak), percent(row.gap or 0.0), status, seconds_text(row.seconds))
+    return row.merge, row.packer, *figures
 
 
-def bound_space(comparison: PlannerComparison) -> str:
-    """The plans that the lower bound on cycles holds for."""
-    return ", ".join(dict.fromkeys(row.bound_space or WITHOUT_CASCADES for row in comparison.streamed))
-
-
-def cycle_cells(row: StreamerRow) -> tuple[str, str, str, str, str]:
-    """Cycles, gap, milliseconds, share of the cycles of sync that is saved, and time of the planner."""
+def _run_cells(row: StreamerRow) -> tuple[str, ...]:
+    """Name, cycles, gap, milliseconds, share of the cycles of sync that is saved, and time."""
     if row.cycles is None:
-        return "", "", "", "", ""
+        return row.streamer, "", "", "", "", ""
     sync = row.sync_cycles
     saved = "" if sync is None else percent(ratio(sync - row.cycles, sync))
-    cells = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds or 0:,.3f}", saved)
-    return *cells, seconds_text(row.seconds)
-
-
-HeadsAndRows = tuple[tuple[str, ...], Sequence[Sequence[str]]]
-
-
-def packer_table(comparison: PlannerComparison) -> HeadsAndRows:
-    """Heads and rows of the table of packers."""
-    rows = [(r.packer, *peak_cells(comparison, r), fit_text(comparison, r)) for r in comparison.ranked]
-    return ("packer", ">peak B", ">proves B", ">gap", ">unused", ">time", "fits"), rows
-
-
-def merger_table(comparison: PlannerComparison) -> HeadsAndRows:
-    """Heads and rows of the table of mergers."""
-    cells = [(*merge_cells(comparison, r), fit_text(comparison, r)) for r in comparison.merged]
-    rows = [(r.merge, r.packer, *each) for r, each in zip(comparison.merged, cells, strict=True)]
-    return ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"), rows
-
-
-def with_energy(comparison: PlannerComparison) -> bool:
-    """Whether the energy of any run is known."""
-    return any(row.microjoules is not None for row in comparison.streamed)
-
-
-def energy_cell(row: StreamerRow) -> str:
-    """Microjoules of a run; empty where they are not known."""
-    return "" if row.microjoules is None else microjoules(row.microjoules)
-
-
-def run_fit_text(row: StreamerRow) -> str:
-    """Whether a run's plan fits, or why there is none."""
-    return row.refused or ("yes" if row.fits else "no" if row.fits_psram else "no: Psram")
+    figures = (count(row.cycles), percent(row.gap or 0.0), f"{row.milliseconds or 0:,.3f}", saved)
+    return row.streamer, *figures, seconds_text(row.seconds)
 
 
 LEAST_SECONDS = 1e-4
@@ -152,7 +120,8 @@ def _packers(comparison: PlannerComparison) -> PageTable:
     return PageTable(
         "packers",
         "Packers",
-        *packer_table(comparison),
+        ("packer", ">peak B", ">proves B", ">gap", ">unused", ">time", "fits"),
+        [(*_packer_cells(row), fit_text(comparison, row)) for row in comparison.ranked],
         f"All packers have the same {count(len(comparison.problem.buffers))} buffers and make the peak as "
         "small as they can, without knowing the capacity. Every plan passed the same check. A gap is (peak - "
         "bound) / bound, with the highest lower bound on the peak that any of the packers proved. "
@@ -174,7 +143,8 @@ def _mergers(comparison: PlannerComparison) -> PageTable:
     return PageTable(
         "merges",
         "Mergers of branch arms",
-        *merger_table(comparison),
+        ("merge", "packer", ">peak B", ">gap", "status", ">time", "fits"),
+        [(*_merger_cells(row), fit_text(comparison, row)) for row in comparison.merged],
         "Ways to share memory between the arms of an if, each with each packer, on the same "
         f"{count(len(comparison.problem.buffers))} buffers. Every plan passed the same check, by the "
         "lifetimes of the buffers alone.",
@@ -185,30 +155,29 @@ def _mergers(comparison: PlannerComparison) -> PageTable:
 
 
 def _streamers(comparison: PlannerComparison) -> PageTable:
-    energy = (">µJ",) if with_energy(comparison) else ()
-    cascades = (">cascades",) if any(row.cascades for row in comparison.streamed) else ()
+    rows = comparison.streamed
+    energy = (">µJ",) if any(row.microjoules is not None for row in rows) else ()
+    cascades = (">cascades",) if any(row.cascades for row in rows) else ()
+    spaces = ", ".join(dict.fromkeys(row.bound_space or WITHOUT_CASCADES for row in rows))
     return PageTable(
         "streamers",
         "Streamers",
         ("streamer", ">cycles", ">gap", ">ms", ">saved\nvs sync", ">time", *energy, *cascades, "fits"),
         [
             (
-                *(row.streamer, *_run_cells(comparison, row)),
+                *_run_cells(row),
+                *(_shown(row.microjoules, microjoules) for _ in energy),
                 *("" if row.cascades is None else count(len(row.cascades)) for _ in cascades),
-                run_fit_text(row),
+                row.refused or ("yes" if row.fits else "no" if row.fits_psram else "no: Psram"),
             )
-            for row in comparison.streamed
+            for row in rows
         ],
         "Planned and simulated as by chipmodel simulate. Saved vs sync: the share of cycles saved compared "
         "with streamer sync, which waits for every load.",
-        [None if row.refused else row.fits for row in comparison.streamed],
-        f"Whole runs with packer {comparison.packer}. Gaps are to the bound for {bound_space(comparison)}.",
+        [None if row.refused else row.fits for row in rows],
+        f"Whole runs with packer {comparison.packer}. Gaps are to the bound for {spaces}.",
         unbroken=NAMES,
     )
-
-
-def _run_cells(comparison: PlannerComparison, row: StreamerRow) -> tuple[str, ...]:
-    return (*cycle_cells(row), *([energy_cell(row)] if with_energy(comparison) else []))
 
 
 def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:

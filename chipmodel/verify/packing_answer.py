@@ -24,40 +24,35 @@ from chipmodel.model.certificate import (
     rests_on,
 )
 from chipmodel.model.live_sets import largest_alive, live_bytes_curve
-from chipmodel.model.plan import Memory, Plan, Problem
+from chipmodel.model.plan import Memory, Plan, Problem, Status
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.fast_offsets import check_fast
 
 DERIVED = ("fits", "gap", "buffers", "largest_live_set")
-CLAIMED = (
-    *("status", "peak_bytes", "lower_bound_bytes", "arena_bytes", "capacity_bytes", "memories"),
-    *("offsets", "certificate", "explanation", *DERIVED),
-)
 REPORTED = (
     *("source", "packer", "seconds", "proof", "certificate_verified", "nodes", "trajectory", "notes"),
     "known_optimum_bytes",
 )
 """What says how the answer was found, and nothing about the plan."""
-STATUSES = ("optimal", "feasible", "infeasible", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A packer's answer to a problem; sizes in bytes."""
 
-    status: str
+    status: Status
     peak: int | None
     lower_bound: int
     capacity: int | None
     memories: tuple[Memory, ...]
     offsets: Mapping[str, int] | None
     certificate: Certificate | None
-    derived: Mapping[str, object] = field(default_factory=dict[str, object])
-    """What the answer says and follows from the rest: any of ``DERIVED``."""
     explanation: tuple[str, ...] = ()
     """Buffers that alone do not fit."""
     arena: int = 0
     """The bytes that the packer allocates, where they are more than its buffers end at."""
+    derived: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What the answer says and follows from the rest: any of ``DERIVED``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +67,8 @@ def read_claim(text: str, file: str) -> Claim:
     """Read a JSON document. Raises BadInput, with line and column, if it is no answer of ``pack``."""
     hint = "give the file that chipmodel pack --json wrote, or what pack(...).to_json() returns"
     root = read_json(text, file, hint)
-    root.only(*CLAIMED, *REPORTED)
-    return Claim(
-        status=root.at("status").choice(STATUSES),
-        peak=root.at("peak_bytes").optional(JsonValue.count),
-        lower_bound=root.at("lower_bound_bytes").optional(JsonValue.count) or 0,
-        capacity=root.at("capacity_bytes").optional(JsonValue.count),
-        memories=_memories(root.at("memories")),
-        offsets=root.at("offsets").optional(lambda node: node.values(JsonValue.count)),
-        certificate=root.at("certificate").optional(read_certificate),
-        derived={key: root.at(key).value for key in DERIVED if root.has(key)},
-        explanation=root.at("explanation").each(JsonValue.text) if root.has("explanation") else (),
-        arena=root.at("arena_bytes").count() if root.has("arena_bytes") else 0,
-    )
+    derived = {key: root.at(key).value for key in DERIVED if key in root.mapping()}
+    return replace(_CLAIM.read(root), derived=derived)
 
 
 def _memories(node: JsonValue) -> tuple[Memory, ...]:
@@ -207,4 +191,16 @@ _CERTIFICATES = _by_kind(
     _record(Reachable, bytes=COUNT, floor=_by_kind(*_FLOORS)),
     _record(Contradiction, bytes=Codec(_no_size, as_record)),
     _record(Searched),
+)
+_CLAIM: JsonRecord[Claim] = JsonRecord(
+    Claim,
+    *("status", "peak_bytes=peak", "lower_bound_bytes=lower_bound", "capacity_bytes=capacity", "memories"),
+    *("offsets", "certificate", "explanation?", "arena_bytes=arena?"),
+    codecs={
+        int: COUNT,
+        "lower_bound": Codec(lambda node: node.optional(JsonValue.count) or 0, int),
+        "memories": Codec(_memories, plain),
+        "certificate": nullable(_CERTIFICATES),
+    },
+    also=(*DERIVED, *REPORTED),
 )

@@ -32,17 +32,19 @@ def figures(built: Program) -> dict[str, float]:
     Folded, one bias per channel is left of a BatchNorm's scale and shift. ``MACs of layers`` are without the
     products of attention, which have no weights and are not layers in PyTorch.
     """
-    layers = [op for op in built.ops() if isinstance(op.work, Conv | Matmul) and op.weights]
-    kernels = [[built.weights[name].elements for name in op.weights] for op in layers]
-    for op, (_, *bias) in zip(layers, kernels, strict=True):
-        assert bias in ([], [op.work.channels if isinstance(op.work, Conv) else op.work.cols])
-    channels = sum(op.work.out_c for op in layers if isinstance(op.work, Conv))
+    layers: list[tuple[Conv | Matmul, int]] = []
+    for op in built.ops():
+        if isinstance(op.work, Conv | Matmul) and op.weights:
+            kernel, *bias = (built.weights[name].elements for name in op.weights)
+            assert bias in ([], [op.work.channels if isinstance(op.work, Conv) else op.work.cols])
+            layers.append((op.work, kernel))
+    channels = sum(work.out_c for work, _ in layers if isinstance(work, Conv))
     return {
         "MACs": built.macs,
-        "MACs of layers": sum(op.work.macs for op in layers),
+        "MACs of layers": sum(work.macs for work, _ in layers),
         "parameters": built.parameters,
         "parameters with BatchNorm": built.parameters + channels,
-        "kernels": sum(each[0] for each in kernels),
+        "kernels": sum(kernel for _, kernel in layers),
         "KiB of weights": built.weight_bytes / 1024,
     }
 

@@ -1,0 +1,40 @@
+"""Operators of ONNX as models of one node: the rows of ``tests/data/onnx_operators.yaml``."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy
+
+from chipmodel.files.yaml_file import read_yaml
+from tests.support.folders import ROOT
+from tests.workloads.from_onnx.support_models import model, node
+
+Case = Mapping[str, Any]
+TABLE = ROOT / "tests" / "data" / "onnx_operators.yaml"
+OPERATORS = cast("Mapping[str, Case]", read_yaml(TABLE.read_text(), str(TABLE)).data)
+TYPES = {"int8": 3, "int32": 6, "int64": 7, "bool": 9}
+
+
+def shape(text: str) -> tuple[int, ...]:
+    """``2x6``, ``5x`` of one axis, or ``scalar``."""
+    return () if text == "scalar" else tuple(int(size) for size in text.split("x") if size)
+
+
+def _constant(given: Any, dtype: str) -> Any:
+    """The shape of floats, an array of the given numbers, or integers so small that no sum overflows."""
+    if isinstance(given, str):
+        integers = numpy.random.default_rng(21).integers(-2, 3, shape(given))
+        return integers.astype(dtype) if dtype else shape(given)
+    values = numpy.array(given)
+    return values.astype("f" if values.dtype.kind == "f" else "i8")
+
+
+def operator_model(case: Case) -> tuple[Mapping[str, tuple[int, ...]], Any]:
+    """The shapes of the inputs, and the model."""
+    types: Mapping[str, str] = case.get("types", {})
+    inputs = {name: shape(text) for name, text in case["inputs"].items()}
+    constants = {n: _constant(given, types.get(n, "")) for n, given in case.get("constants", {}).items()}
+    operands, outputs = case.get("operands", " ".join([*inputs, *constants])), case.get("outputs", "y")
+    made = node(case["op"], operands, outputs, **case.get("attributes", {}))
+    numbers = {name: TYPES[dtype] for name, dtype in types.items()}
+    return inputs, model([made], inputs, outputs, constants, opset=case.get("opset", 17), types=numbers)

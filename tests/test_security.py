@@ -72,11 +72,15 @@ def run_in(folder: Path, *arguments: str, **environment: str) -> None:
     assert found.returncode == 0, found.stderr
 
 
-def test_no_command_runs_a_module_of_the_current_folder(folder: Path) -> None:
-    for command in COMMANDS:
+@pytest.mark.parametrize(
+    "commands", [COMMANDS[3:4], pytest.param(COMMANDS, marks=pytest.mark.slow)], ids=["simulate", "all"]
+)
+def test_no_command_runs_a_module_of_the_current_folder(folder: Path, commands: tuple[str, ...]) -> None:
+    for command in commands:
         run_in(folder, str(COMMAND), *command.split())
 
 
+@pytest.mark.slow
 def test_workers_of_dask_run_none_either(folder: Path, tmp_path: Path) -> None:
     script = tmp_path / "cluster.py"
     script.write_text(CLUSTER, encoding="utf-8")

@@ -27,6 +27,7 @@ def test_shapes_with_large_weights_gain_most_and_compute_bound_ones_almost_nothi
     assert change("FaceAlign") < change("FaceDetect") < change("BodyDetect")
 
 
+@pytest.mark.slow
 def test_the_branches_of_fusiondetect_gain_as_faces_and_bodies_do() -> None:
     face, body = change("FusionDetect, face"), change("FusionDetect, body")
     assert -0.18 < face < -0.10

@@ -120,6 +120,7 @@ def test_a_streamer_hides_loads_and_its_plan_is_correct() -> None:
     assert cm.check(ahead, "zoo:resnet18").correct
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("example")
 def test_a_streamer_has_a_setting(tmp_path: Path) -> None:
     ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead:3")
@@ -336,7 +337,8 @@ def test_a_wrong_streamer_is_named_with_its_package(
     ("workload", "chip", "fields"),
     [
         ("zoo:ds_cnn", "alif-e7", {}),
-        ("zoo:autoencoder", "gap9", {}),  # does not fit, which is no excuse
+        # Does not fit, which is no excuse.
+        pytest.param("zoo:autoencoder", "gap9", {}, marks=pytest.mark.slow),
         ("workloads/gated_vision.yaml", "luna-arcs", {"cores": 2}),
     ],
 )

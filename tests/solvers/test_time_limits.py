@@ -80,6 +80,7 @@ def test_the_conflicts_of_many_gaps_are_counted_buffer_by_buffer() -> None:
     assert counted(1000) <= counted(100)
 
 
+@pytest.mark.slow
 def test_colocated_buffers_are_checked_pair_by_pair_only_where_they_differ() -> None:
     """With every pair against every group, four times the buffers took sixteen times the work."""
 

@@ -51,6 +51,7 @@ def test_mobilenet_v1_needs_less_than_with_the_cascades_of_vela(mobilenet: Memor
     assert not mobilenet.with_cascades.moves_tensors
 
 
+@pytest.mark.slow
 def test_the_plans_fit_the_sizes_that_they_are_for(mobilenet: MemoryAnswer) -> None:
     points = [plan for point in mobilenet.front for plan in (point.layer_by_layer, point.with_cascades)]
     plans = [mobilenet.layer_by_layer, mobilenet.with_cascades, *points]

@@ -42,6 +42,7 @@ def test_a_size_that_is_enough_has_a_plan() -> None:
     assert chipmodel.plan("zoo:mobilenetv1_025", chip, streamer="sync", cascade="off").fits
 
 
+@pytest.mark.slow
 def test_the_message_has_a_size_that_nothing_can_fit() -> None:
     """More parts are proven in 1,493 B, and no longer in 1,494."""
     program = chipmodel.load("zoo:resnet18")

@@ -107,6 +107,7 @@ def test_workers_with_another_chipmodel_are_refused(
         run(folder / "s.sqlite", tasks("workloads: zoo:ds_cnn"), Cluster(made.scheduler_address))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [OSError(), RuntimeError("closed"), concurrent.futures.CancelledError()])
 def test_a_lost_scheduler_is_one_clear_error_without_logs(
     made: Any, lost: Exception, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -71,6 +71,7 @@ def test_nothing_is_proposed_where_everything_fits() -> None:
     assert _candidates("zoo:resnet8", "alif-e7", 1024 * KIB, settings=ARRAY) == ()
 
 
+@pytest.mark.slow
 def test_ops_in_arms_run_as_cascades_too() -> None:
     program = _program("zoo:fusiondetect")
     outer = {op.name for op in program.body if isinstance(op, Op)}
@@ -80,6 +81,7 @@ def test_ops_in_arms_run_as_cascades_too() -> None:
     assert names - outer
 
 
+@pytest.mark.slow
 def test_tensors_at_the_border_of_a_cascade_may_be_in_psram() -> None:
     """With 176 KiB none of the three ops from 12.expand on fits; as a cascade they fit next to their weights
     where 12.add, the input, or 12.project, the output, passes in stripes."""

@@ -98,6 +98,7 @@ def _cycles(chains: list[ChainCosts], cut: list[tuple[int, int]]) -> float:
     return total
 
 
+@pytest.mark.slow
 @given(_runs(), _runs())
 def test_no_cut_of_two_runs_is_over_sooner(
     first: list[tuple[CascadeSegment, ...]], second: list[tuple[CascadeSegment, ...]]
@@ -110,6 +111,7 @@ def test_no_cut_of_two_runs_is_over_sooner(
     assert isclose(_cycles(chains, soonest_cut(chains, RATE)), least)
 
 
+@pytest.mark.slow
 def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:
     """With 353 KiB next to HyperRAM the DMA engine idles while large tensors leave no room for weights."""
     chip = with_memory(load_chip("alif-e7"), 353 * 1024)
@@ -125,6 +127,7 @@ def test_room_for_later_weights_makes_mobilenet_v2_faster() -> None:
     assert fastest(proposed.ahead[:2]) < fastest(proposed.rows[:4])
 
 
+@pytest.mark.slow
 def test_stripes_between_the_powers_of_two_make_it_faster_still(monkeypatch: pytest.MonkeyPatch) -> None:
     chip = with_memory(load_chip("alif-e7"), 353 * 1024)
     program = reuse(load("zoo:mobilenetv2"), "all")

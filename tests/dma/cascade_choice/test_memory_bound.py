@@ -364,6 +364,7 @@ def test_there_may_be_bands_if_what_an_inner_op_makes_is_only_written_again() ->
     assert not ChainParts(alive, Interval(0, 3), True).leaves(0, 2)
 
 
+@pytest.mark.slow
 def test_a_network_has_a_plan_within_one_percent_of_the_bound_on_macs() -> None:
     """The plan of 7,168 B is in ``bench/results/cascades.md``."""
     program = reuse(load("zoo:mcunet?variant=in0&input=48"), "all")

@@ -116,6 +116,7 @@ def test_inputs_of_a_concat_are_made_in_its_output_if_all_of_them_fit(
     assert {name for name, whole in found.storage.items() if whole == "j" != name} == in_place
 
 
+@pytest.mark.slow
 def test_of_many_rows_few_numbers_are_tried() -> None:
     def table(rows: int) -> RowsTable:
         builder = ProgramBuilder("rows")

@@ -28,10 +28,9 @@ def result() -> Result:
     settings = ("shared_memory.bytes=10KiB", "memories.sram2.bytes=64KiB", *SECOND)
     chip = load_chip("stm32n6", settings)
     program = reuse(load("zoo:resnet8"), "all")
-    return run(PlanRequest(program, chip, "large-first", "prefetch-greedy", cascade="off"), {})
+    return run(PlanRequest(program, chip, "large-first", "sync", cascade="off"), {})
 
 
-@pytest.mark.slow
 def test_all_bytes_are_moved_between_two_memories() -> None:
     moved = moved_between(result())
     events = [e for e in result().trace.events if e.unit == "dma" and not e.cause]

@@ -284,6 +284,7 @@ def test_groups_never_make_a_run_slower(problem: FluidProblem) -> None:
     assert least_time(problem, 4096).cycles <= least_time(alone, 4096).cycles
 
 
+@pytest.mark.slow
 @given(problems())
 def test_the_bound_is_at_least_compute_and_transfers(problem: FluidProblem) -> None:
     moved = sum(op.weights - op.kept for op in problem.ops) + 9 + 7

@@ -113,7 +113,9 @@ def assert_sound(built: Program, dtype: str) -> None:
     assert [w for op in built.ops() for w in op.weights] == list(built.weights)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", *(pytest.param(each, marks=pytest.mark.slow) for each in ("int16", "float32"))]
+)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_network_in_every_dtype_and_size(name: str, dtype: str) -> None:
     option = NETWORKS[name].options["input"]

@@ -73,29 +73,6 @@ def test_two_memories_have_a_price_and_a_header(model: Path, capsys: pytest.Capt
     assert f"constexpr size_t kPsramBytes = {answer['psram_bytes']};" in header.read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (("--sram", "2KiB"), 2, "--sram is for two memories"),
-        (("--psram", "2KiB"), 2, "--psram is for two memories"),
-        (("--chip", "gap9"), 2, "--chip is for two memories"),
-        (("--write-header", "x.h"), 2, "--write-header is for two memories"),
-        (("--sram", "1KiB", "--psram", "1KiB"), 1, "no plan fits"),
-        (("--sram", "1KB", "--psram", "1KiB"), 2, "1KB"),
-        (
-            ("--sram", "1KiB", "--psram", "1MiB", "--write-model", "x.tflite"),
-            2,
-            "cannot follow offsets in two",
-        ),
-    ],
-)
-def test_two_memories_need_both_sizes(
-    model: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], code: int, message: str
-) -> None:
-    found, _, err = call(capsys, "arena", str(model), *options)
-    assert (found, message in " ".join(err.split())) == (code, True)
-
-
 @pytest.mark.parametrize("more", [(), ("--sram", "1KiB", "--psram", "1MiB")])
 def test_a_time_limit_holds_for_the_whole_command(
     more: tuple[str, ...],

@@ -98,33 +98,6 @@ def test_a_streamer_without_a_schedule_says_why(capsys: pytest.CaptureFixture[st
     assert all(row["refused"] and row["total_cycles"] is None for row in answer["streamers"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ((TINY, "--packers", "best"), "unknown packer 'best'"),
-        ((TINY, "--packers", "pool:2"), "pool:2 is not a reuse threshold"),
-        ((TINY, "--packers", ","), "unknown packer ''"),
-        ((TINY, "--streamers", "best"), "unknown streamer 'best'"),
-        ((TINY, "--streamer", "best"), "unknown streamer 'best'"),
-        ((TINY, "--packer", "best"), "unknown packer 'best'"),
-        ((TINY, "--packer", "all"), "unknown packer 'all'"),
-        ((TINY, "--capacity", "3"), "--capacity is for packings"),
-        ((TINY, "--memory", "a=3"), "--memory is for packings"),
-        ((TINY, "--time-limit", "-1"), "--time-limit -1 is not a limit"),
-        ((PACKING, "--streamers", "all"), "--streamers says nothing about a packing"),
-        ((PACKING, "--chip", "gap9-psram"), "--chip says nothing about a packing"),
-        ((PACKING, "--strict"), "--strict says nothing about a packing"),
-        ((PACKING, "--merge", "conflict"), "--merge says nothing about a packing"),
-        (("nothing.csv",), "nothing.csv"),
-    ],
-)
-def test_bad_input(arguments: tuple[str, ...], what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "compare", *arguments)
-    assert (code, out) == (2, "")
-    assert what in err
-    assert "hint:" in err
-
-
 def run(capsys: pytest.CaptureFixture[str], file: Path, *options: str) -> Path:
     code, _, err = call(capsys, "simulate", "zoo:resnet8", "--json", file, *options)
     assert code == 0, err

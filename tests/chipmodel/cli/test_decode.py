@@ -14,7 +14,6 @@ from tests.support.command_line import call
 QUICK = ("--streamer", "resident-knapsack", "--packer", "large-first", "--cascade", "off")
 OPTIONS: cm.PlanOptions = {"streamer": "resident-knapsack", "packer": "large-first", "cascade": "off"}
 SMALL = ("--chip", "gap9-psram", "--set", "shared_memory.bytes=160KiB")
-NO_CACHE = "no language model with a key-value cache: "
 CHIP = cm.chip("gap9-psram", shared_memory__bytes="160KiB")
 
 
@@ -120,24 +119,10 @@ def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.
     assert "a context of 4; the cache stays on chip" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "what"),
-    [
-        (("zoo:resnet8",), 2, NO_CACHE + "zoo:resnet8 has no option 'tokens'"),
-        (("zoo:stories", "--context", "8..2"), 2, "context '8..2' names no lengths"),
-        (("zoo:stories", "--context", "0..2"), 2, "names no lengths from 1"),
-        (("zoo:stories", "--steady-state"), 2, "decode runs tokens in a row anyway"),
-        (("workloads/tiny_cnn.yaml", "--context", "2"), 2, NO_CACHE + "a shape is given"),
-        (("workloads/residual.tflite",), 2, NO_CACHE + "--shape names 'sequence_length'"),
-        (("missing.onnx",), 2, "missing.onnx: cannot read the model"),
-        (("zoo:stories?variant=260K", "--context", "4", "--set", "psram.bytes=64KiB"), 1, "no plan"),
-    ],
-)
-def test_what_is_refused(
-    arguments: tuple[str, ...], code: int, what: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found, out, err = call(capsys, "decode", *arguments, *QUICK)
-    assert (found, what in out + err) == (code, True), (out, err)
+def test_no_plan_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ("--context", "4", "--set", "psram.bytes=64KiB")
+    code, out, _ = call(capsys, "decode", "zoo:stories?variant=260K", *small, *QUICK)
+    assert (code, "no plan" in out) == (1, True)
 
 
 def test_lengths_are_both_ends_and_powers_of_two_between() -> None:

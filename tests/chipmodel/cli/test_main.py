@@ -63,39 +63,6 @@ def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
     assert code == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["simulate", "nowhere.yaml"], "nowhere.yaml"),
-        (["simulate", "zoo:resnet81"], "resnet8"),
-        (["simulate", "zoo:resnet8?depth=3"], "depth"),
-        (["simulate", TINY, "--chip", "luna-arc"], "luna-arcs"),
-        (["simulate", TINY, "--set", "psram.clock=3"], "psram.clock_mhz"),
-        (["simulate", TINY, "--set", "psram.clock_mhz=fast"], "fast"),
-        (["simulate", TINY, "--packer", "best"], "large-first"),
-        (["simulate", TINY, "--streamer", "best"], "ping-pong"),
-        (["simulate", TINY, "--dtype", "int7"], "int8"),
-        (["simulate", TINY, "--path", "gate"], "NAME=CHOICE"),
-        (["simulate", TINY, "--path", "gate=a"], "not an if or loop"),
-        (["simulate", TINY, "--shape", "x"], "NAME=SIZE"),
-        (["simulate", TINY, "--value", "x=one"], "NAME=NUMBER"),
-        (["simulate", ARMS, "--shape", "n=8", "--value", "srr=1"], "did you mean 'sr'?"),
-        (["simulate"], "WORKLOAD"),
-        (["simulat", TINY], "simulat"),
-        (["check", "nowhere.json", TINY], "nowhere.json"),
-        (["chips", "luna"], "luna-arcs"),
-    ],
-)
-def test_bad_input_is_one_message_and_exit_code_2(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, *arguments)
-    assert code == 2, err
-    assert out == ""
-    assert words in err
-    assert "Traceback" not in err
-
-
 @pytest.mark.parametrize("options", [(), ("--value", "sr=16000")])
 def test_an_if_with_an_arm_for_other_shapes_runs(
     options: tuple[str, ...], capsys: pytest.CaptureFixture[str]

@@ -189,34 +189,6 @@ def test_broken_files_are_one_message_with_a_place(
     assert not made.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["nowhere.csv"], "nowhere.csv: no such file"),
-        (["."], "directory"),
-        ([], "FILE.csv"),
-        (["{}", "--capacity", "-5"], "negative"),
-        (["{}", "--capacity", "1MB"], "ambiguous"),
-        (["{}", "--capacity", "lots"], "not a size"),
-        (["{}", "--packer", "best"], "large-first"),
-        (["{}", "--time-limit", "soon"], "time-limit"),
-        (["{}", "--time-limit", "-1"], "--time-limit -1"),
-        (["{}", "--time-limit", "nan"], "--time-limit nan"),
-        (["{}", "--node-limit", "-1"], "--node-limit -1"),
-        (["{}", "--seed", "-1"], "--seed -1"),
-        (["{}", "--memory", "fast"], "NAME=SIZE"),
-        (["guillotine:n=3", "--memory", "a=5"], "--memory"),
-        (["guillotine:x=3"], "unknown key"),
-    ],
-)
-def test_bad_options_are_one_message(
-    arguments: list[str], words: str, example: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, *(a.format(example) for a in arguments))
-    assert (code, out) == (2, ""), err
-    assert words in err
-
-
 def _claiming(monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
     """Let the packer claim what does not hold."""
     honest = solve

@@ -91,14 +91,6 @@ def test_simulate_merges_as_it_is_told(capsys: pytest.CaptureFixture[str], tmp_p
     assert json.loads(out)["peak_bytes"] == peaks["conflict"]
 
 
-def test_an_unknown_merger_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (("simulate", GATED, "--merge", "unified"), ("compare", GATED, "--merges", "unified")):
-        code, _, err = call(capsys, *command)
-        assert code == 2
-        assert "unknown merger 'unified'" in err
-        assert "did you mean 'unified-block'" in err
-
-
 TINY = "workloads/tiny_cnn.yaml"
 
 
@@ -128,31 +120,9 @@ def test_a_plan_is_checked_with_as_many_inferences(
     assert "not of 4" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why", "hint"),
-    [
-        (("--steady-state", TINY), "is not a number of inferences", "after WORKLOAD: --steady-state 20"),
-        ((TINY, "--steady-state", "1"), "'1' is not a number of inferences", "2 to 100,000"),
-        ((TINY, "--steady-state", "9999999"), "'9999999' is not a number", "2 to 100,000"),
-        ((TINY, "--steady-state", "--set", "cores=2"), "for one core, and the chip has 2", "--set cores=1"),
-    ],
-)
-def test_what_is_wrong_is_said(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], why: str, hint: str
-) -> None:
-    workload = () if TINY in arguments[:1] else (TINY,)
-    code, _, err = call(capsys, "simulate", *arguments, *workload)
-    assert code == 2
-    assert why in err
-    assert hint in err
-
-
 def test_a_state_is_named_by_its_input_and_output(capsys: pytest.CaptureFixture[str]) -> None:
     step = ("simulate", "workloads/recurrent_step.yaml", "--steady-state", "3")
     plain, kept = (call(capsys, *step, *more, "--json", "-") for more in ((), ("--state", "h=h1")))
     assert (plain[0], kept[0]) == (0, 0)
     # The state is neither loaded nor stored.
     assert json.loads(kept[1])["total_cycles"] < json.loads(plain[1])["total_cycles"]
-    code, _, err = call(capsys, *step, "--state", "g=h1")
-    assert code == 2
-    assert "there is no input 'g'" in err

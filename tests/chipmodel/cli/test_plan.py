@@ -34,12 +34,9 @@ def test_the_plan_stands_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(out)["format"] == FORMAT
 
 
-def test_what_does_not_fit_and_what_has_cores(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
     tiny = ("zoo:ds_cnn", "--no-spill", "--set", "shared_memory.bytes=8KiB")
     assert call(capsys, "plan", *tiny, "--streamer", "sync")[0] == 1
-    code, _, err = call(capsys, "plan", "zoo:ds_cnn", "--set", "cores=2")
-    assert code == 2
-    assert "simulate WORKLOAD --plan FILE" in err
 
 
 @pytest.mark.slow
@@ -126,13 +123,6 @@ def test_a_plan_that_computes_rows_again_is_found_and_checked(
     assert cascade["computed_again"]
     assert cascade["computed_macs"] == cascade["macs"]
     assert call(capsys, "check", plan, "zoo:resnet8", *chip, "--execute")[0] == 0
-
-
-def test_recomputing_needs_cascades_and_a_limit_of_at_least_one(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "simulate", "zoo:resnet8", "--cascade", "off", "--recompute", "1.3")
-    assert code == 2
-    assert "recompute is for cascades, which are off" in err
-    assert call(capsys, "memory", "zoo:resnet8", "--recompute", "0.5")[0] == 2
 
 
 def fit(peak: int, psram: int = 0, weights: int = 0) -> Fit:

@@ -46,22 +46,6 @@ def test_each_value_has_the_time_of_its_chip(tmp_path: Path, capsys: pytest.Capt
     assert "Without effect: shared_memory.alignment." in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "what"),
-    [
-        (("--step", "1"), 2, "step is 1.0"),
-        (("--vary", "dma.chanels"), 2, "did you mean 'dma.channels'"),
-        (("--vary", "dma.model"), 2, "has no number 'dma.model'"),
-        (("--set", "psram.bytes=64KiB"), 1, "does not fit"),
-    ],
-)
-def test_what_is_refused(
-    arguments: tuple[str, ...], code: int, what: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found, _, err = call(capsys, "sensitivity", "zoo:dnn_kws", *PLANNERS, *arguments)
-    assert (found, what in err) == (code, True), err
-
-
 def _explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> float:
     _, out, _ = call(capsys, "simulate", "zoo:resnet8", "--streamer", "vendor", *arguments, "--json", "-")
     return float(json.loads(out)["milliseconds"])
@@ -90,19 +74,3 @@ def test_of_two_boards_each_group_is_taken_alone(capsys: pytest.CaptureFixture[s
     assert re.search(r"<td[^>]*>the NPU or the kernels|<th[^>]*>the NPU or the kernels", page.read_text())
     assert "stm32n6 takes 533 µs by its own tool, esp32s3" in " ".join(out.split())
     assert "the NPU or the kernels" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ((), "there is nothing to explain"),
-        (("--measured", "3"), "'3' is not a time"),
-        (("--chip", "gap9", "--chip", "stm32n6", "--measured", "3ms"), "two things at once"),
-        (("--chip", "gap9", "--chip", "stm32n6", "--chip", "gap9"), "more than twice"),
-    ],
-)
-def test_what_explain_refuses(
-    arguments: tuple[str, ...], what: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, _, err = call(capsys, "explain", "zoo:resnet8", *arguments)
-    assert (code, what in err) == (2, True), err

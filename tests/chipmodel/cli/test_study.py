@@ -139,33 +139,6 @@ def test_a_failed_point_is_told_kept_and_tried_again_when_asked(
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        (["--workers", "0"], "--workers 0"),
-        (["--workers", "2", "--dask", "tcp://x:1"], "give one of the two"),
-        (["--status", "--retry-failed"], "--status answers no point"),
-        (["--no-times"], "--export"),
-        (["--export", "t.xlsx"], "FILE.csv or FILE.parquet"),
-        (["--store", "none/s.sqlite"], "cannot be used"),
-    ],
-)
-def test_options_that_cannot_be_are_bad_input(
-    options: list[str],
-    what: str,
-    study: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(study.parent)
-    code, out, err = call(capsys, study, *options)
-    assert (code, out) == (2, "")
-    assert what in err
-    assert "hint" in err
-    assert study.read_text() == STUDY
-    assert not Path("s.sqlite").exists()
-
-
 def test_a_mistake_in_the_file_has_its_place_and_an_idle_filter_a_note(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

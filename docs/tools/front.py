@@ -92,9 +92,9 @@ ROWS = {
     ),
     "merging": Row(
         "Exact merging, with proof",
-        f"chipmodel compare {CAMERA} --packers cp-sat --merges unified-block,exact",
-        r"unified-block +cp-sat +([\d,]+).*exact +exact +([\d,]+) +[\d.]+% +(optimal)",
-        "{0} → {1} B, {2}",
+        f"chipmodel compare {CAMERA} --packers cp-sat --merges none,unified-block,exact",
+        r"none +cp-sat +([\d,]+).*block +cp-sat +([\d,]+).*exact +exact +([\d,]+) +[\d.]+% +(optimal)",
+        "{0} → {1} → {2} B, {3}",
     ),
     "bound": Row(
         "Ping-pong against `sync`, the exact streamer, and the bound",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.readme_walk import walk
 from docs.tools.front import ROWS
 from docs.tools.markdown import cell
 from tests.docs.pages import README, commands
@@ -22,6 +23,12 @@ def test_merging_and_overlap_save_something() -> None:
     before, after = (int(size.replace(",", "")) for size in ROWS["merge"].cells()[2].split(" ")[::2])
     assert after < before
     assert float(ROWS["ping-pong"].cells()[2].split("%")[0]) > 10
+
+
+def test_the_walk_runs_what_the_page_shows() -> None:
+    walked = [command for _, command in walk(README.read_text())]
+    assert walked[-len(ROWS) :] == [row.command for row in ROWS.values()]
+    assert ["chipmodel", *walked[-len(ROWS) - 2].split()[1:]] == list(commands(README)[0].words)
 
 
 def test_the_first_commands_run_the_workload_of_the_table() -> None:

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("project")
+settings.register_profile("quick", settings.get_profile("project"), max_examples=25)
 
 YOUNG_OBJECTS = 50_000
 """New objects after which Python looks for garbage: with its own 700 that took a tenth of all time."""
 
 gc.set_threshold(YOUNG_OBJECTS)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples where slow tests are left out, before any module of tests is imported."""
+    settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else "project")
 
 
 def pytest_collection_finish() -> None:

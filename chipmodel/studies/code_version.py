@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("chipmodel", "solvers", "dma", "workloads")
-NETWORKS = "workloads/zoo/networks"
-"""The layers of built-in networks; files of chips are hashed with the point that names one."""
+DATA = ("workloads/zoo/networks/*.yaml", "chipmodel/hardware/*.csv")
+"""Layers of built-in networks and parts of Psram; files of chips are hashed with the point that names one."""
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
 NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")
@@ -43,7 +43,8 @@ def deciding_files(root: Path = ROOT) -> tuple[str, ...]:
     missing = [name for name in (*FOLDERS, *NEVER_DECIDE, *STILL_DECIDE) if not (root / name).exists()]
     if missing:
         raise FileNotFoundError(f"not below {root}: {', '.join(missing)}")
-    paths = chain(*((root / folder).rglob("*.py") for folder in FOLDERS), (root / NETWORKS).glob("*.yaml"))
+    patterns = (*(f"{folder}/**/*.py" for folder in FOLDERS), *DATA)
+    paths = chain.from_iterable(map(root.glob, patterns))
     names = (path.relative_to(root).as_posix() for path in paths)
     return tuple(sorted(name for name in names if _decides(name)))
 

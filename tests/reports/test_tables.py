@@ -58,6 +58,7 @@ def test_a_spreadsheet_computes_no_text_of_a_page(browser: Browser, tmp_path: Pa
     found.page.context.close()
 
 
+@pytest.mark.slow
 def test_all_rows_are_saved_but_those_that_a_filter_hides(browser: Browser, tmp_path: Path) -> None:
     result = large(500)
     found = visit(browser, write(tmp_path, "page.html", render_page(result, most_bars=500)))

@@ -29,7 +29,7 @@ from chipmodel.hardware.chip import (
 from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
 from chipmodel.hardware.ne16_npu import Ne16Npu
-from chipmodel.hardware.psram_parts import DEVICES
+from chipmodel.hardware.psram_parts import DEVICES, device_named
 from chipmodel.hardware.vector_cpu import DataCache, Kernels, VectorCpu
 
 LUNA_LIKE = Chip(
@@ -74,7 +74,7 @@ def tiny_chip(random: Random) -> Chip:
         port_bytes=random.choice((1, 4, 8, 16)),
     )
     if random.random() < 0.4:
-        part = random.choice([d for d in DEVICES.values() if d.ce_low_max_us is not None])
+        part = random.choice([d for d in map(device_named, DEVICES) if d.ce_low_max_us is not None])
         clock = part.clock_mhz / random.choice((1, 2))
         clocked = replace(part, clock_mhz=clock)
         if part.refresh:  # often enough to be met in a short run

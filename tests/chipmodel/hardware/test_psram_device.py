@@ -117,6 +117,6 @@ def test_select_setup_and_hold_lengthen_ce_low_without_clock_pulses() -> None:
 
 
 def test_every_assumed_field_exists() -> None:
-    for device in DEVICES.values():
+    for device in map(device_named, DEVICES):
         for path in device.assumed:
             assert hasattr(device, path.split(".")[0]), (device.name, path)

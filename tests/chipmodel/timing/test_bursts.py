@@ -18,7 +18,7 @@ COLLISIONS: tuple[Collision, ...] = ("none", "worst", "expected", "phase")
 
 @st.composite
 def devices(draw: st.DrawFn) -> Device:
-    device = draw(st.sampled_from(sorted(DEVICES.values(), key=lambda d: d.name)))
+    device = draw(st.sampled_from([device_named(name) for name in sorted(DEVICES)]))
     return replace(
         device,
         ce_low_max_us=draw(st.sampled_from([None, Fraction(4, 5), Fraction(1), Fraction(7)])),

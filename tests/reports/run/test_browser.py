@@ -54,6 +54,7 @@ def shown(shared_page: Visit) -> Iterator[Visit]:
     assert shared_page.complaints == []
 
 
+@pytest.mark.slow
 def test_plotlys_script_may_lie_beside_the_page(browser: Browser, tmp_path: Path) -> None:
     file = write(tmp_path, "page.html", render_page(sample(), plotly="beside"))
     alone = visit(browser, file)
@@ -173,6 +174,7 @@ def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> Non
     assert page.evaluate("document.getElementById('memory').layout.xaxis.range") == [0, sample().trace.cycles]
 
 
+@pytest.mark.slow
 def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> None:
     result = large(1000)
     found = visit(browser, write(tmp_path, "large.html", render_page(result, most_bars=2500)))
@@ -213,6 +215,7 @@ def natural(name: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split("([0-9]+)", name)]
 
 
+@pytest.mark.slow
 def test_rows_after_the_first_are_made_when_they_are_needed(browser: Browser, tmp_path: Path) -> None:
     result = large(500)
     file = write(tmp_path, "large.html", render_page(result, most_bars=500))
@@ -340,6 +343,7 @@ def test_the_network_is_walked_by_keyboard(opened: Visit) -> None:
     expect(page.locator("#timeline")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_large_network_is_drawn_in_parts(browser: Browser, tmp_path: Path) -> None:
     found = visit(browser, write(tmp_path, "large.html", render_page(large(500), most_bars=500)))
     page = found.page

@@ -139,7 +139,7 @@ def test_weights_and_biases_by_dtype() -> None:
 def test_larger_inputs_never_compute_less(name: str) -> None:
     option = NETWORKS[name].options["input"]
     low = int(option.minimum)
-    built = [zoo.build(name, {"input": str(size)}) for size in (low, low + 7, 2 * low + 64, 301, 602)]
+    built = [zoo.build(name, {"input": str(size)}) for size in (low, low + 7, 2 * low + 64)]
     for smaller, larger in pairwise(built):
         assert smaller.macs <= larger.macs
         small_maps, large_maps = (sum(t.bytes for t in p.tensors.values()) for p in (smaller, larger))

@@ -5,7 +5,8 @@ tier and into it (alike where only one pair is given), from fast to slow; only t
 Its costs are the source's: latency + bytes / bandwidth, for each access of an op as for each transfer out of
 a tier and into one. Inputs and outputs of the network belong in the last tier, and an op reaches its tensors
 in any tier. --pin NAME=TIER keeps a tensor in one tier. --constants makes weights blocks too, alive from the
-start to the op that reads them; their first load is not counted, as in the source.
+start to the op that reads them; their first load is not counted, as in the source. An op's scratch takes
+bytes of the first tier while it runs.
 
 The state is then replayed on memories of bytes that know their block: every transfer copies its bytes in an
 order in which its place is free, every access finds the bytes of its block, and the cycles of all of it must
@@ -89,13 +90,18 @@ def with_constants(problem: TierProblem, program: Program) -> TierProblem:
     return replace(problem, blocks=tuple(blocks), steps=tuple(steps))
 
 
+def scratch_bytes(op: Op) -> int:
+    """Bytes of the first tier that an op takes for itself while it runs."""
+    return op.scratch.bytes if op.scratch else 0
+
+
 def tier_problem(program: Program, tiers: Sequence[Tier]) -> TierProblem:
     """The tensors of a program as blocks, with the lifetimes and what may be overwritten as on a chip. Raises
     BadInput for a program with branches or loops, which the source does not have."""
     if not all(isinstance(node, Op) for node in program.body):
         raise BadInput(f"{program.name} has branches or loops", hint="zoo:hardnet has none")
     ample = sum(each.bytes for each in program.tensors.values())
-    asked = ChipTierProblem(program, load_chip("luna-arcs"), ample, lambda _: 0).problem
+    asked = ChipTierProblem(program, load_chip("luna-arcs"), ample, scratch_bytes).problem
 
     def remote(block: TierBlock) -> TierBlock:
         home, ends, pinned = (

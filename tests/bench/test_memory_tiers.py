@@ -11,6 +11,7 @@ from solvers.tiers.search import search
 from solvers.tiers.settings import TierSettings
 from tests.solvers.tiers.test_search import random_problem
 from tests.support.tiers import initial_state
+from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 THREE = ("sram,256KiB,1,16", "second,512KiB,8,2", "psram,,60,0.25")
@@ -86,6 +87,18 @@ def test_a_finite_last_tier_pins_and_constants() -> None:
         searched(tier_problem(program, [tier("sram,8KiB,1,8"), tier("psram,16KiB,60,1")]), TierSettings())
     with pytest.raises(BadInput, match="names no block and tier"):
         pinned(problem, [f"{name}=dram"])
+
+
+@pytest.mark.parametrize(("scratch", "last_tier"), [(6, 0), (7, 1)])
+def test_scratch_takes_bytes_of_the_first_tier(scratch: int, last_tier: int) -> None:
+    """In 1,030 B two tensors of 512 B each lie next to 6 B, which is all that they leave."""
+    net = ProgramBuilder("net")
+    x = net.conv("a", net.input("x", (1, 8, 8, 8)), 8, 3, pad=1)
+    net.output(net.conv("b", x, 8, 3, pad=1))
+    net.override(scratch=scratch)
+    problem = tier_problem(net.build(), [tier("sram,1030,1,8"), tier("psram,,60,1")])
+    stays = searched(problem, TierSettings()).initial.stays
+    assert [stay.tier for (stay,) in stays] == [0, 0, last_tier]
 
 
 @pytest.mark.parametrize("text", ["s,32KiB,1", "s,32KiB,1,8,2", "s,32KiB,1,0", "s,32KB,1,8", "s,32KiB,x,8"])

@@ -1,4 +1,4 @@
-"""A difference in a few sentences, as JSON values, and as rows of tables for the terminal and the page."""
+"""A difference in a few sentences, and as rows of tables for the terminal and the page."""
 
 from __future__ import annotations
 

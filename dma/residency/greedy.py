@@ -540,6 +540,7 @@ def _refusal(program: Program, op: Op, alive: list[str], needed: int, budget: in
         sizes = ((name, size, program.tensors[name].bytes) for name, size in least_parts(program, op))
         listed = [f"{size:,} of the {total:,} B of {name}" for name, size, total in sizes]
         what = "its smallest part, one row by one channel, has"
+    listed = [f"{op.scratch.bytes:,} B of scratch", *listed] if op.scratch else listed
     more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
     return DoesNotFit(
         f"op {op.name!r} has the largest live set: {needed:,} B with its weight buffers, of "

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import chipmodel
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import Program, with_ops
@@ -94,6 +94,11 @@ def test_plans_with_scratch_compute_what_the_network_does(streamer: str, memory:
     answer = chipmodel.simulate(program, chip, streamer=streamer)
     assert {"a scratch", "c scratch"} <= {buffer.name for buffer in answer.result.problem.buffers}
     assert chipmodel.check(answer, program, chip=chip, execute=True).correct
+
+
+def test_a_refusal_names_scratch(program: Program) -> None:
+    with pytest.raises(DoesNotFit, match=r"'a' has the largest live set: .* has 1,024 B of scratch, "):
+        plan(PlanRequest(program, with_memory(LUNA_LIKE, 1100)))
 
 
 def test_scratch_is_a_number_of_bytes(tmp_path: Path) -> None:

@@ -34,10 +34,12 @@ class ShortPath:
     runs: list[tuple[Op, int]] = field(default_factory=list[tuple[Op, int]])
     repeats: list[RepeatedRuns] = field(default_factory=list[RepeatedRuns])
     """Inner loops first."""
+    around: list[list[RepeatedRuns]] = field(default_factory=list[list[RepeatedRuns]])
+    """Those of ``repeats`` that each run is in."""
 
     def times(self, start: int, stop: int) -> int:
         """Return how often the runs ``[start, stop)`` come with nothing in between."""
-        return prod(each.times for each in self.repeats if each.start <= start and stop <= each.stop)
+        return prod(each.times for each in self.around[start] if stop <= each.stop)
 
 
 def short_path(program: Program, path: Mapping[str, str], most: int) -> ShortPath | None:
@@ -57,6 +59,7 @@ def _walk(found: ShortPath, body: tuple[Node, ...], path: Mapping[str, str], cha
         match node:
             case Op():
                 found.runs.append((node, chain))
+                found.around.append([])
             case If():
                 _walk(found, next(a.body for a in node.arms if a.name == path[node.name]), path, chains)
                 chain = next(chains)
@@ -67,6 +70,7 @@ def _walk(found: ShortPath, body: tuple[Node, ...], path: Mapping[str, str], cha
                     _walk(found, node.body, path, chains)
                     chain = next(chains)
                     if number + 2 == ITERATIONS < iterations and start < len(found.runs):
-                        found.repeats.append(
-                            RepeatedRuns(start, len(found.runs), iterations - ITERATIONS + 1)
-                        )
+                        repeat = RepeatedRuns(start, len(found.runs), iterations - ITERATIONS + 1)
+                        found.repeats.append(repeat)
+                        for around in found.around[start:]:
+                            around.append(repeat)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import ceil
+from math import ceil, prod
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,7 +14,7 @@ from chipmodel.bounds.windows import BoundSegment, OpRun, ReadData, window_bound
 from chipmodel.hardware.chip import Channels
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
-from chipmodel.model.short_path import RepeatedRuns, ShortPath
+from chipmodel.model.short_path import RepeatedRuns
 from chipmodel.timing.transfer import least_cost, transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
 from workloads.build.builder import ProgramBuilder
@@ -137,8 +137,11 @@ def every_window(
     """The longest path over all pairs of borders, each with its own knapsack."""
     ends = dict.fromkeys(between, Fraction(0))
     last = Fraction(0)
+
+    def times(start: int, stop: int) -> int:
+        return prod(each.times for each in repeats if each.start <= start and stop <= each.stop)
+
     for start, stop in combinations(between, 2):
-        times = ShortPath(repeats=list(repeats)).times
         new = {d.key: d for run in runs[start:stop] for d in run.reads if d.made < start}
         room, moved = capacity if start else 0, Fraction(0)
         for data in sorted(new.values(), key=lambda data: -data.cycles / data.bytes):

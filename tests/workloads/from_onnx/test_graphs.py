@@ -82,8 +82,10 @@ def check(model: ModelProto, program: Program) -> None:
         values.update(computed(own, {name: values[name] for name in op.inputs}))
         check_reads(model, program, op, 1)
     for name, (output, found) in zip(program.outputs, right.items(), strict=True):
-        pair = [array.ravel() if name == output else np.sort(array, None) for array in (values[name], found)]
-        np.testing.assert_allclose(*pair, 1e-4, 1e-5)
+        made, wanted = (
+            array.ravel() if name == output else np.sort(array, None) for array in (values[name], found)
+        )
+        np.testing.assert_allclose(made, wanted, 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from chipmodel.geometry.window import Window
@@ -44,9 +45,16 @@ def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool)
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
-    works = {op.work, _merged(op.work, _lanes(npu))}
-    works |= {_aligned(work) for work in works} if columns else set()
+    works = _alike(op.work, _lanes(npu), columns)
     return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
+
+
+@lru_cache(maxsize=1 << 12)
+def _alike(work: SingleWork, lanes: int, columns: bool) -> frozenset[SingleWork]:
+    """The work itself, and as work whose tiles may span images, groups or directions, and with ``columns``
+    without padding at the sides. Cached, as layers repeat, and several bounds ask for each."""
+    works = {work, _merged(work, lanes)}
+    return frozenset(works | {_aligned(each) for each in works} if columns else works)
 
 
 def _whole(op: Op) -> Op:

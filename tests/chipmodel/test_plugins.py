@@ -113,6 +113,7 @@ def test_plugins_are_listed_and_compared_like_any_planner() -> None:
         cm.pack(BUFFERS, packer="area-frist")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("example")
 def test_a_streamer_hides_loads_and_its_plan_is_correct() -> None:
     ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead")

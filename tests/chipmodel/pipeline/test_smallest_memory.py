@@ -61,6 +61,7 @@ def test_the_plans_fit_the_sizes_that_they_are_for(mobilenet: MemoryAnswer) -> N
             assert each is None or each.shared_memory_bytes <= point.shared_memory_bytes
 
 
+@pytest.mark.slow
 def test_more_memory_is_never_slower(mobilenet: MemoryAnswer) -> None:
     cycles = [
         point.with_cascades.total_cycles for point in mobilenet.front if point.with_cascades is not None

@@ -99,6 +99,7 @@ def test_what_cannot_be_loaded_fails_alike_on_a_cluster(folder: Path, made: Any)
     assert csv_bytes(local, False) == csv_bytes(remote, False)
 
 
+@pytest.mark.slow
 def test_workers_with_another_chipmodel_are_refused(
     folder: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,9 +132,9 @@ def test_a_limit_holds_for_the_ops_of_the_network() -> None:
 @pytest.mark.slow
 def test_the_smallest_memory_needs_no_squeezed_tensor() -> None:
     answer = smallest_memory(request(SQUEEZED), 0)
-    assert answer.cascaded.twice == ("depthwise", "expand")
-    assert answer.lower_bound <= answer.cascaded.bytes < SQUEEZED // 2
-    assert answer.cascaded.macs > answer.macs
+    assert answer.with_cascades.made_twice == ("depthwise", "expand")
+    assert answer.lower_bound_bytes <= answer.with_cascades.shared_memory_bytes < SQUEEZED // 2
+    assert answer.with_cascades.macs > answer.macs
     kept = smallest_memory(request(SQUEEZED, recompute=1.0), 0)
-    assert kept.cascaded.twice == ()
-    assert kept.cascaded.bytes >= kept.lower_bound > SQUEEZED
+    assert kept.with_cascades.made_twice == ()
+    assert kept.with_cascades.shared_memory_bytes >= kept.lower_bound_bytes > SQUEEZED

@@ -171,9 +171,9 @@ def test_nothing_changes_where_there_is_room() -> None:
 @pytest.mark.slow
 def test_the_smallest_memory_is_a_tensor_and_a_few_rows() -> None:
     answer = smallest_memory(replace(request_of_rows(1 << 20, "sync"), cascade="off"), 0)
-    assert answer.layerwise.bytes > 2 * 8_000
-    assert 8_000 + 2 * 320 < answer.lower_bound <= answer.cascaded.bytes < 9_728
-    assert dict(answer.cascaded.in_rows) == {
+    assert answer.layer_by_layer.shared_memory_bytes > 2 * 8_000
+    assert 8_000 + 2 * 320 < answer.lower_bound_bytes <= answer.with_cascades.shared_memory_bytes < 9_728
+    assert dict(answer.with_cascades.in_place_by_rows) == {
         f"conv{number}.{kind}": 1 for number in (2, 3, 4, 5) for kind in ("depthwise", "pointwise")
     }
-    assert not answer.cascaded.moves
+    assert not answer.with_cascades.moves_tensors

@@ -95,7 +95,7 @@ def test_the_smallest_memory_counts_what_is_loaded_again() -> None:
     answer = smallest_memory(PlanRequest(program, CHIP, "large-first", "sync"), points=0)
     stay = [CascadeChoice(("a", "b", "c"), (1, 1, 1))]
     together = sum(program.block_bytes(op) for op in with_cascades(program, stay).ops())
-    assert answer.cascaded.bytes < together
+    assert answer.with_cascades.shared_memory_bytes < together
 
 
 def test_fewer_turns_than_steps() -> None:

@@ -49,7 +49,7 @@ def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
         ("npu", "conv0", "conv9"),
         ("dma", "fc", "fc"),
     ]
-    assert document(result)["lower_bound"][1]["first"] == "fc"  # type: ignore[index]
+    assert document(result)["lower_bound"][1]["first"] == "fc"
 
 
 def test_the_segments_add_up_to_the_bound() -> None:

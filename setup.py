@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 
 from setuptools import Extension, setup
 
-SEARCH = Path("solvers", "search")
+SEARCH, COLUMNS = Path("solvers", "search"), Path("solvers", "columns")
 WINDOWS = sys.platform == "win32"
 FLAGS = ["/std:c++17", "/O2"] if WINDOWS else ["-std=c++17", "-O2", "-g0", "-ffp-contract=off"]
 """Without contraction, which rounds once, not twice, on some machines: the search is the same on all."""
 KERNEL = Extension(
     "solvers.search._kernel",
-    sources=[str(SEARCH / "_kernel.cpp")],
-    depends=sorted(map(str, SEARCH.glob("*.h"))),
+    sources=[str(SEARCH / "_kernel.cpp"), str(COLUMNS / "module.cpp")],
+    depends=sorted(map(str, [*SEARCH.glob("*.h"), *COLUMNS.glob("*.h")])),
     language="c++",
     extra_compile_args=FLAGS,
     py_limited_api=True,

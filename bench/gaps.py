@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from chipmodel.answers.result import Result
+from chipmodel.bounds.listed import with_listed_bound
 from chipmodel.bounds.program_windows import proven_cycles
-from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
@@ -86,7 +86,8 @@ def sizes(program: Program, chip: Chip, parts: Sequence[int]) -> Iterator[tuple[
 def planned_run(program: Program, chip: Chip, args: argparse.Namespace) -> Result:
     """The run of one case. Raises DoesNotFit."""
     deadline = deadline_in(args.time_limit)
-    return run(PlanRequest(program, chip, streamer=args.streamer, cascade=CASCADE_AUTO, deadline=deadline))
+    request = PlanRequest(program, chip, streamer=args.streamer, cascade=CASCADE_AUTO, deadline=deadline)
+    return run(request)
 
 
 def row(network: str, name: str, part: int, program: Program, chip: Chip, args: argparse.Namespace) -> GapRow:
@@ -95,7 +96,7 @@ def row(network: str, name: str, part: int, program: Program, chip: Chip, args: 
     result = planned_run(program, chip, args)
     planned = time.process_time() - began
     began = time.process_time()
-    time_bound(program, chip, result.trace.path, cascades=True)
+    result = with_listed_bound(result)
     bounded = time.process_time() - began
     size, cycles = chip.shared_memory.bytes, result.trace.cycles
     proofs = proven_cycles(result.program, chip, result.trace.path)

@@ -15,6 +15,7 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.bounds.listed import with_listed_bound
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
@@ -32,6 +33,7 @@ from reports.run.charts import over_time
 from reports.run.notebook import notebook_html
 from reports.run.track_record import accuracy
 from reports.words import headline
+from solvers.core.deadline import Deadline
 
 ORDER_SHARE = 0.3
 """The share of the time left that each of several orders of ops may take, so that a third one has some."""
@@ -240,7 +242,7 @@ def simulate(
         choices = {name: str(choice) for name, choice in (path or {}).items()}
         with settings.naming_enough_memory(loaded, target):
             along = run_in_order(settings.order_of(asked.program), run, choices)
-            found = _weighed(along, choices, extreme, samples, seed)
+            found = _weighed(along, choices, extreme, (samples, seed), limit.deadline)
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
             found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
@@ -249,19 +251,23 @@ def simulate(
 
 
 def _weighed(
-    run: RunAlong, choices: Mapping[str, str], extreme: Extreme | None, samples: int | None, seed: int
+    run: RunAlong,
+    choices: Mapping[str, str],
+    extreme: Extreme | None,
+    sample: tuple[int | None, int],
+    deadline: Deadline,
 ) -> Result:
     """``run`` along ``choices``, or the best or worst path that they leave, and what all paths cost."""
-    weighed = run(choices)
+    weighed = with_listed_bound(run(choices), deadline)
     if any(not isinstance(node, Op) for node in weighed.program.body):
         from chipmodel.paths.run import PathEffort, with_paths
 
         with stage(f"weighing the paths of {weighed.program.name}"):
-            weighed = with_paths(weighed, choices, PathEffort(samples, seed))
-    return weighed if extreme is None else _run_again(run, weighed, extreme)
+            weighed = with_paths(weighed, choices, PathEffort(*sample))
+    return weighed if extreme is None else _run_again(run, weighed, extreme, deadline)
 
 
-def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
+def _run_again(run: RunAlong, weighed: Result, extreme: Extreme, deadline: Deadline) -> Result:
     paths, asked = weighed.paths, f'--path {extreme} (extreme="{extreme}")'
     if paths is None:
         raise BadInput(f"{asked}: the workload has no if and no loop", hint="leave it out")
@@ -272,4 +278,4 @@ def _run_again(run: RunAlong, weighed: Result, extreme: Extreme) -> Result:
             f"{asked}: that path does not decide the same way on each iteration of a loop",
             hint=f"choose an arm for every iteration, as in --path {gate.name}={gate.arms[0].name}",
         )
-    return replace(run(found), paths=paths)
+    return replace(with_listed_bound(run(found), deadline), paths=paths)

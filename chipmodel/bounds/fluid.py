@@ -8,7 +8,7 @@ turn of that op, as planners do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -184,12 +184,34 @@ def _is_overwritten(op: Op, name: str) -> bool:
 
 
 @dataclass
-class _Produced:
+class Produced:
     """A tensor, or one of those that ops make under its name."""
 
     name: str
     made: int | None
     reads: list[int] = field(default_factory=list[int])
+
+
+def tensors_along(program: Program, ops: Sequence[Op]) -> list[Produced]:
+    """Return the tensors that runs of ops make or read, in the order of ``FluidProblem.tensors``."""
+    found: list[Produced] = []
+    newest: dict[str, Produced] = {}
+    inputs = frozenset(program.inputs)
+    for run, op in enumerate(ops):
+        for name in dict.fromkeys(op.inputs):
+            if name == op.sliced or not program.tensors[name].bytes:
+                continue
+            if name not in newest and name in inputs:
+                newest[name] = Produced(name, None)
+                found.append(newest[name])
+            if name in newest:
+                newest[name].reads.append(run)
+        for name in op.outputs:
+            newest.pop(name, None)
+            if name != op.sliced and not op.allocates and program.tensors[name].bytes:
+                newest[name] = Produced(name, run)
+                found.append(newest[name])
+    return found
 
 
 class _FluidBuilder:
@@ -204,7 +226,7 @@ class _FluidBuilder:
 
     def problem(self) -> FluidProblem:
         last, results = len(self.ops) - 1, frozenset(self.program.outputs)
-        definitions = self._definitions()
+        definitions = tensors_along(self.program, self.ops)
         newest = {each.name: each for each in definitions}
         ends = [name for name in results if name in newest and newest[name].made == last]
         size = sum(self._written(last, name) for name in ends)
@@ -277,27 +299,7 @@ class _FluidBuilder:
         both = may_cascade(self.ops[run - 1]) and may_cascade(self.ops[run])
         return self.cascades and both and self.chains[run - 1] == self.chains[run]
 
-    def _definitions(self) -> list[_Produced]:
-        found: list[_Produced] = []
-        newest: dict[str, _Produced] = {}
-        inputs = frozenset(self.program.inputs)
-        for run, op in enumerate(self.ops):
-            for name in dict.fromkeys(op.inputs):
-                if name == op.sliced or not self.program.tensors[name].bytes:
-                    continue
-                if name not in newest and name in inputs:
-                    newest[name] = _Produced(name, None)
-                    found.append(newest[name])
-                if name in newest:
-                    newest[name].reads.append(run)
-            for name in op.outputs:
-                newest.pop(name, None)
-                if name != op.sliced and not op.allocates and self.program.tensors[name].bytes:
-                    newest[name] = _Produced(name, run)
-                    found.append(newest[name])
-        return found
-
-    def _tensor(self, each: _Produced, newest: bool) -> FluidTensor:
+    def _tensor(self, each: Produced, newest: bool) -> FluidTensor:
         size = self.program.tensors[each.name].bytes
         shares = [read_share(self.ops[run], each.name, 1, columns=self.cascades) for run in each.reads]
         absorbing = [run for run in each.reads if each.name in self.ops[run].absorbs]
@@ -359,7 +361,7 @@ class _FluidBuilder:
         alike = all(_is_in(at, rows, share.rows, share.of_rows) for at, share in enumerate(read))
         return alike and all(_is_in(at, columns, each, of) for at, each in enumerate(wide))
 
-    def _taken_by_rows(self, each: _Produced) -> frozenset[int]:
+    def _taken_by_rows(self, each: Produced) -> frozenset[int]:
         """The runs whose output has the memory of a tensor row by row, or may have it: where ops may run in
         stripes, and nothing reads it later."""
         runs = {run for run in each.reads if self.ops[run].overwrites == each.name}

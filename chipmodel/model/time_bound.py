@@ -11,6 +11,8 @@ PlanSpace = Literal[
     "plans with or without cascades",
     "plans with the same slices and repeated ops, one after another",
     "plans with the same slices and repeated ops, with or without cascades",
+    "listed ways to run ops one after another",
+    "listed ways to run ops, with or without cascades",
 ]
 """The plans that a bound holds for."""
 WITHOUT_CASCADES: PlanSpace = "plans whose ops run one after another"
@@ -27,6 +29,12 @@ SAME_OPS: tuple[PlanSpace, PlanSpace] = (
 """Those, without cascades and with, of a program whose wide tensors are cut into slices of channels
 (``dma.residency.channel_slices``) or of which ops run twice (``chipmodel.rewrites.made_twice``): none of a
 plan that cuts or repeats other ops."""
+LISTED: tuple[PlanSpace, PlanSpace] = (
+    "listed ways to run ops one after another",
+    "listed ways to run ops, with or without cascades",
+)
+"""Plans whose ops run in the ways of ``dma.columns``, with their real steps and buffers. Those of the
+plan that is bounded are among them."""
 
 
 def plan_space(cascades: bool, other_ops: bool) -> PlanSpace:
@@ -36,7 +44,7 @@ def plan_space(cascades: bool, other_ops: bool) -> PlanSpace:
 
 def has_turns(space: PlanSpace) -> bool:
     """Return whether ops may take turns in plans of ``space``."""
-    return space in (WITH_CASCADES, SAME_OPS[True])
+    return space in (WITH_CASCADES, SAME_OPS[True], LISTED[True])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,15 @@ class TimeBound:
     cycles: int
     bindings: tuple[Binding, ...] = ()
     space: PlanSpace = WITHOUT_CASCADES
+    ways: int = 0
+    """How many ways of the listed ones no other one is better than; 0 where none were listed."""
+    any_plan: int | None = None
+    """The least cycles of any plan, where ``space`` has the listed ones; None where that is ``cycles``."""
+
+    @property
+    def of_any_plan(self) -> int:
+        """The least cycles of any plan whatever."""
+        return self.cycles if self.any_plan is None else self.any_plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from random import Random
 from typing import Protocol
 
 from chipmodel.answers.result import Result
+from chipmodel.bounds.listed import higher_bound
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip
@@ -63,18 +64,19 @@ def with_paths(
         return replace(result, paths=paths)
     everything = tuple(command for core in commands for command in core)
     path = resolve_path(everything, paths.worst.choices)
-    bound = _bound(result, path)
+    bound = _bound(result, path, paths.worst.cycles)
     refuse_beaten(bound, result.chip, paths.worst.cycles)
     return replace(result, paths=replace(paths, worst=replace(paths.worst, lower_bound=bound.cycles)))
 
 
-def _bound(result: Result, path: Mapping[str, str]) -> TimeBound:
+def _bound(result: Result, path: Mapping[str, str], cycles: int) -> TimeBound:
     """The least cycles along a path: known for the simulated one; streamers that search have more bounds."""
     asked, program = result.asked, result.program
     quick = asked is not None and not streamer_named(asked.streamer).searches_offsets
     if quick and path == result.trace.path and not result.cores:
         return result.bound
-    return time_bound(program, result.chip, path, cascades=has_turns(result.bound.space))
+    bound = time_bound(program, result.chip, path, cascades=has_turns(result.bound.space))
+    return higher_bound(result, bound, path, cycles) if result.bound.ways else bound
 
 
 def analyse_paths(

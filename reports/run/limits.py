@@ -29,6 +29,11 @@ def bound_words(bound: TimeBound) -> str:
     return f"{', '.join(sums)}; most of it: {_segment(largest)}"
 
 
+def space_words(bound: TimeBound) -> str:
+    """The plans that a bound holds for, with how many ways to run neighbours were compared."""
+    return f"{count(bound.ways)} {bound.space}" if bound.ways else bound.space
+
+
 def psram_words(result: Result) -> str:
     """What lies in Psram against its size."""
     psram = result.fit.psram

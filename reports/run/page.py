@@ -20,7 +20,7 @@ from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, 
 from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.further_memories import further_words
-from reports.run.limits import bound_words, psram_words
+from reports.run.limits import bound_words, psram_words, space_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.states import search_words
@@ -176,7 +176,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
         SummaryTile(
             "Time lower bound",
             count(result.lower_bound_cycles),
-            f"cycles; gap {percent(over)}{ordered}; for {result.bound.space}",
+            f"cycles; gap {percent(over)}{ordered}; for {space_words(result.bound)}",
         ),
         SummaryTile("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         SummaryTile(f"{off_chip(result)} traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),

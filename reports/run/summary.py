@@ -11,7 +11,7 @@ from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades
 from reports.run.cores import cores_table, speed_up, waits_table
 from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_rows
-from reports.run.limits import bound_words, late_ops, lateness
+from reports.run.limits import bound_words, late_ops, lateness, space_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_rows
@@ -110,7 +110,7 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
 
     over = percent(ratio(total - result.lower_bound_cycles, result.lower_bound_cycles))
     ordered = FOR_THIS_ORDER if result.ordering else ""
-    bound = f"gap {over}{ordered}; {result.bound.space}"
+    bound = f"gap {over}{ordered}; {space_words(result.bound)}"
     return [
         ("total", count(total), "cycles", duration(result.chip, total)),
         part("NPU computes", sums.compute_cycles),
@@ -118,7 +118,17 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
         *_sync(result),
         *alone,
         ("lower bound", count(result.lower_bound_cycles), "cycles", bound),
+        *_any_plan(result),
     ]
+
+
+def _any_plan(result: Result) -> list[FigureRow]:
+    """The bound of any plan whatever, where the one of the listed plans is higher."""
+    cycles = result.bound.any_plan
+    if cycles is None:
+        return []
+    gap = percent(ratio(result.trace.cycles - cycles, cycles))
+    return [("of any plan", count(cycles), "cycles", f"gap {gap}")]
 
 
 def _sync(result: Result) -> list[FigureRow]:

@@ -23,7 +23,7 @@ RATE_UNITS = 1 << 12
 """Cycles of a byte are rounded up to one of so many parts of a cycle, so that products have 64 bits."""
 
 
-class _Fitting:
+class Fitting:
     """How many of several sizes, each so many times, have room together."""
 
     def __init__(self, sizes: list[tuple[int, int]]) -> None:
@@ -58,11 +58,11 @@ class FluidAmounts:
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
         rates = (problem.most_each, *(self.rate(run) for run in reversed(runs)))
         rate_later = [_rounded_up(each) for each in accumulate(rates, max)][::-1]
-        self._rate_later = [rate_later[border] for border in later]
+        self.rate_later = [rate_later[border] for border in later]
         """The most DMA cycles of a byte that is loaded after each border."""
-        self._loaded_later = [_Fitting(self._sizes_ahead(*each)) for each in zip(borders, later, strict=True)]
-        stored_before = [_Fitting(sizes) for sizes in self._sizes_stored_before()]
-        self._stored_before = [stored_before[border] for border in before]
+        self.loaded_later = [Fitting(self._sizes_ahead(*each)) for each in zip(borders, later, strict=True)]
+        stored_before = [Fitting(sizes) for sizes in self._sizes_stored_before()]
+        self.stored_before = [stored_before[border] for border in before]
         stores = (self.times[t.made] * (t.store + t.stored) for t in problem.tensors if t.made is not None)
         every = self.loads_after[0] + sum(stores)
         # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
@@ -120,11 +120,11 @@ class FluidAmounts:
         A load that has not begun, or has ended with a part of its bytes, saves no set-up: the rest is another
         load. So only those count that are there as a whole, and one that is on its way.
         """
-        return self._moved(size, self._loaded_later[border], self._rate_later[border])
+        return self._moved(size, self.loaded_later[border], self.rate_later[border])
 
     def behind_in(self, size: Integers, border: int) -> Integers:
         """Return the most DMA cycles of stores at ``border`` whose data lie in ``size`` bytes."""
-        return self._moved(size, self._stored_before[border], self.problem.most_each)
+        return self._moved(size, self.stored_before[border], self.problem.most_each)
 
     def moved_by(self, size: Integers, run: int) -> Integers:
         """Return the most DMA cycles in which ``size`` bytes of what ``run`` loads and stores are moved."""
@@ -135,15 +135,15 @@ class FluidAmounts:
     def moved_beside(self, size: Integers, run: int) -> Integers:
         """Return the most DMA cycles of loads for ``run`` and later ones, and of stores, while it computes in
         parts that leave ``size`` bytes of room in all, without set-ups of further parts."""
-        each, capacity = self._rate_later[run], self.problem.capacity
+        each, capacity = self.rate_later[run], self.problem.capacity
         one = np.minimum(size, capacity)
-        others = self._loaded_later[run + 1].count(one) + self._stored_before[run].count(one)
+        others = self.loaded_later[run + 1].count(one) + self.stored_before[run].count(one)
         own = len(self.residents.reading[run]) + len(self.residents.making[run])
         own += -(-self.problem.ops[run].weights // max(1, capacity))
         moved: Integers = np.minimum(size, UNBOUNDED) * each.numerator // each.denominator + 1
         return moved + self.problem.set_up * (own + others)
 
-    def _moved(self, size: Integers, fitting: _Fitting, each: Fraction) -> Integers:
+    def _moved(self, size: Integers, fitting: Fitting, each: Fraction) -> Integers:
         set_ups = self.problem.set_up * (fitting.count(size) + 1)
         return size * each.numerator // each.denominator + 1 + set_ups
 

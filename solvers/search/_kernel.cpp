@@ -5,6 +5,7 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include "../columns/module.h"
 #include "kernel.h"
 
 namespace {
@@ -106,6 +107,8 @@ PyObject *run_state(PyObject *, PyObject *arguments) {
 PyMethodDef functions[] = {
     {"restart", restart_state, METH_O, "Begin again: nothing placed, no frame."},
     {"run", run_state, METH_VARARGS, "Search for at most so many more choices; the status."},
+    {"column_ways", column_ways, METH_O, "The ways to run a stretch of neighbouring ops."},
+    {"reach", column_reach, METH_O, "Improve the times of a border by the ways that lead to it."},
     {nullptr, nullptr, 0, nullptr},
 };
 

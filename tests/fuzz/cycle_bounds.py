@@ -5,7 +5,7 @@ or more, memories from tight to large. Each streamer plans it with a packer, and
 No run may take fewer cycles than ``time_bound`` gives for its path. With ``--cascades`` it is the bound for
 plans with cascades, which plans without them may not beat either. Proven bounds count, too.
 With ``--zoo`` the seeds number networks of the zoo instead, each on four chips with all, 1/2 and 1/4 of the
-memory.
+memory. With ``--listed`` it is the bound over the listed ways, the plan's own among them.
 """
 
 from argparse import ArgumentParser
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
+from chipmodel.bounds.columns import listed_bound
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
@@ -24,10 +25,12 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import has_turns
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.proven_cycles import proof_faults
+from dma.columns.plan_ways import plan_ways
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
@@ -36,6 +39,7 @@ from workloads.load import load
 
 COUNT = 1000
 STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "resident-knapsack", "exact:20")
+QUICK_STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "resident-knapsack", "auto")
 PACKERS = ("large-first", "short-first", "greedy-best-fit")
 PATHS = 2
 """Paths simulated of each plan."""
@@ -135,6 +139,32 @@ def random_runs(
                 break
 
 
+def listed_runs(seed: int, streamers: Sequence[str] = QUICK_STREAMERS) -> Iterator[BoundedRun]:
+    """All streamers on one case, each plan beside the bound of the listed ways, which are its own, too; the
+    default with cascades."""
+    program, chip = random_case(seed)
+    random = Random(seed)
+    for streamer in streamers:
+        cascade = CASCADE_AUTO if streamer == "auto" else "off"
+        try:
+            planned = plan(PlanRequest(program, chip, random.choice(PACKERS), streamer, cascade=cascade))
+        except DoesNotFit:
+            continue
+        if planned.solved.peak > chip.shared_memory.bytes:
+            continue
+        for choices in random_paths(program, planned, random, ITERATIONS)[:PATHS]:
+            trace = simulate(planned.commands, chip, choices)
+            ways = plan_ways(planned.schedule)
+            found = listed_bound(planned.program, chip, trace.path, cascade != "off", ways)
+            if found is not None:
+                case = f"seed {seed}, listed"
+                yield BoundedRun(
+                    case, streamer, trace.path, trace.cycles, found.cycles, len(found.bindings) > 1
+                )
+            if not trace.path:
+                break
+
+
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:
     every = list(proven_cycles(program, chip, path))
     for proof in every:
@@ -186,8 +216,11 @@ def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.add_argument("--streamers", default=",".join(STREAMERS), help="NAME,... [six of them]")
     parser.add_argument("--zoo", action="store_true", help="networks instead, by the first of the streamers")
     parser.add_argument("--cascades", action="store_true", help="the bound for plans with cascades")
+    parser.add_argument("--listed", action="store_true", help="the bound over the listed ways")
     given = parser.parse_args(arguments)
     streamers = given.streamers.split(",")
+    if given.listed:
+        return lambda seed: tally(listed_runs(seed))
     if given.zoo:
         return lambda seed: tally(zoo_runs(ZOO[seed % len(ZOO)], streamers[0], given.cascades))
     return lambda seed: tally(random_runs(seed, streamers, given.cascades))

@@ -1,0 +1,1 @@
+"""The ways to run a stretch of neighbouring ops, as integers: what the bound on cycles ranges over."""

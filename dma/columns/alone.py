@@ -1,0 +1,84 @@
+"""One op on its own, in stripes of rows and slices of channels, as the kernel takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import NO_SHARE, Op, Program
+from chipmodel.model.work import Conv, Matmul, Pool, Vector
+from dma.columns.ladder import cuts
+from dma.columns.numbers import SharedNumbers
+from dma.columns.plan_ways import PartCut
+from dma.residency.loaded_rings import may_roll
+from dma.residency.tiling import row_blocks
+from solvers.columns.kernel import INPUT, OUTPUT, Stretch
+
+NONE = np.zeros(0, np.int64)
+
+
+def op_alone(
+    program: Program,
+    chip: Chip,
+    op: Op,
+    numbers: SharedNumbers,
+    tensors: Mapping[str, int],
+    own: PartCut | None,
+    begins: bool,
+) -> Stretch | None:
+    """Return the stretch of one op, None where its parts are none of those that are listed.
+
+    ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder, and an op that
+    ``begins`` the program may have a smaller first stripe.
+    """
+    if not _is_listed(program, op):
+        return None
+    names = list(dict.fromkeys((*op.inputs, *op.outputs)))
+    rows = {name: (op.work.rows, int(OUTPUT), 0) for name in op.outputs}
+    needs: list[tuple[int, int, int]] = []
+    by_channels: list[int] = []
+    for operand, name in enumerate(op.inputs):
+        share = op.reads(operand, Interval(0, 1), Interval(0, 1))
+        if share == NO_SHARE or share.banded:
+            return None
+        whole = program.tensors[name].bytes % share.of_rows == 0
+        rolls = chip.npu.rolling_buffers and may_roll(op, operand) and whole
+        rows[name] = share.of_rows, INPUT, int(rolls)
+        needs.append((names.index(name), *numbers.rows_read_alone(op, operand, share.of_rows)))
+        by_channels.append(int(len(share.channels) < share.of_channels))
+    described = [(program.tensors[n].bytes, rows[n][0], -1, *rows[n][1:]) for n in names]
+    size, ends = program.block_bytes(op), (len(needs), 0, len(op.outputs))
+    taken = None
+    if op.overwrites and not op.by_rows:
+        taken = names.index(op.overwrites), names.index(op.outputs[0])
+    return Stretch(
+        np.array([(op.work.rows, 0, size, 0, 0, *ends)], np.int64),
+        np.array(needs, np.int64),
+        np.array([names.index(name) for name in op.outputs], np.int64),
+        np.array(described, np.int64),
+        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins)), np.int64),
+        np.zeros(1, np.int64),
+        np.array(by_channels, np.int64),
+        NONE,
+        op.work.channels,
+        tuple(tensors.get(name, -1) for name in names),
+        taken,
+    )
+
+
+def _is_listed(program: Program, op: Op) -> bool:
+    """Whether every part of an op makes its rows and channels of each output, apart from any other op."""
+    work = op.work
+    if op.absorbs or op.gathers or op.allocates or op.sliced or op.by_rows or op.cascade or not op.outputs:
+        return False
+    if isinstance(work, Conv | Pool | Matmul):
+        known = not row_blocks(work)
+    else:
+        known = isinstance(work, Vector) and not work.cut
+    sizes = {name: program.tensors[name].bytes for name in op.outputs}
+    every = Interval(0, work.rows), Interval(0, work.channels)
+    return known and all(op.writes(name, *every).bytes(size) == size for name, size in sizes.items())

@@ -1,0 +1,114 @@
+"""The set of plans: how many rows and channels a part may have. Written in this one place.
+
+A part of one op has as many rows as a rung of the ladder says and as many channels as one of another ladder.
+A step of a cascade has rows in proportion to the last op's, as many of each op, or few of all but the last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from itertools import product
+
+from chipmodel.model.program import Op
+from dma.columns.plan_ways import PartCut
+
+LONGEST = 6
+"""The most ops of a cascade."""
+ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+CHANNELS = (8, 16, 32, 64)
+PARTS_OF_ROWS = (1, 2, 3, 4, 6, 8)
+PARTS_OF_CHANNELS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)
+"""SharedNumbers of equal parts of all rows, or of all channels, that are rungs, too."""
+FIRST_SHARES = (2, 4, 8)
+"""How many times fewer rows than the others the first stripe of a program may have."""
+FEW = (1, 2, 4)
+"""Rows a step of all ops of a cascade but the last."""
+BANDS = (2, 4)
+"""Bands of columns of a cascade."""
+MOST_PARTS = 600
+"""The most parts of one op."""
+
+
+def ladder(total: int) -> list[int]:
+    """The numbers of rows tried of so many.
+
+    >>> ladder(9)
+    [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    return _rungs(total, ROWS, PARTS_OF_ROWS)
+
+
+def _rungs(total: int, fixed: Sequence[int], parts: Sequence[int]) -> list[int]:
+    return sorted({-(-total // each) for each in parts} | {each for each in fixed if each <= total})
+
+
+def heights(rows: Sequence[int], own: tuple[int, ...] | None) -> list[tuple[int, ...]]:
+    """The rows a step of each op of a cascade, the plan's ``own`` among them."""
+    last, found = rows[-1], set[tuple[int, ...]]()
+    for height in ladder(last):
+        if height < last or last == 1:
+            found.add(tuple(max(1, count * height // last) for count in rows))
+    found |= {tuple(min(height, count) for count in rows) for height in (*FEW, 2 * FEW[-1])}
+    for height in FEW:
+        first = tuple(min(height, count) for count in rows[:-1])
+        found |= {(*first, most) for most in ladder(last) if most > FEW[-1]}
+    if own:
+        found.add(own)
+    return sorted(found)
+
+
+def in_bands(choice: Sequence[int], rows: Sequence[int]) -> bool:
+    """Whether heights are tried in bands of columns, too: those that are equal or in proportion."""
+    pairs = list(zip(choice, rows, strict=True))
+    in_proportion = all(height == max(1, count * choice[-1] // rows[-1]) for height, count in pairs)
+    return in_proportion or all(height == min(max(choice), count) for height, count in pairs)
+
+
+def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:
+    """The rows that steps of an op have with these heights: any where its chip does not address rolling
+    buffers, and rows are made again."""
+    if not rolls:
+        return ladder(rows)
+    return sorted({min(height, rows) for height in tried} | {rows % height for height in tried} - {0})
+
+
+def cuts(
+    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield rows and channels of a part, rows of the first stripe, and the ``cycles`` of all parts.
+
+    In both rows and channels an op takes as long, at least, as in either. One that ``begins`` the program may
+    have a smaller first stripe. The plan's ``own`` cut is among them.
+    """
+    rows, channels = op.work.rows, op.work.channels
+    high, wide = ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)
+    by_rows = {each: _sum(_sizes(rows, each), lambda part: cycles(part, channels)) for each in high}
+    by_channels = {each: _sum(_sizes(channels, each), partial(cycles, rows)) for each in wide}
+    for height, width in product(high, wide):
+        if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
+            yield height, width, 0, max(by_rows[height], by_channels[width])
+    for height, share in product(high, FIRST_SHARES):
+        if begins and share <= height < rows:
+            yield height, channels, height // share, by_rows[height]
+    if own:
+        height, width = min(own.rows, rows), min(own.channels, channels)
+        across = _sizes(channels, width)
+
+        def of_stripe(part: int) -> int:
+            return _sum(across, lambda channels: cycles(part, channels))
+
+        yield height, width, own.first, _sum(_sizes(rows, height, own.first), of_stripe)
+
+
+def _sum(sizes: Counter[int], cycles: Callable[[int], int]) -> int:
+    return sum(count * cycles(size) for size, count in sizes.items())
+
+
+def _sizes(total: int, size: int, first: int = 0) -> Counter[int]:
+    """How many parts there are of each size."""
+    whole, rest = divmod(total - first, size)
+    found = Counter({size: whole})
+    found.update([each for each in (first, rest) if each])
+    return found

@@ -1,0 +1,104 @@
+"""The listed ways to run neighbours of a program along a path: the set of plans of a bound on cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, partial
+
+from chipmodel.cascades.accumulation import accumulating
+from chipmodel.cascades.shape import may_cascade
+from chipmodel.hardware.chip import Chip
+from chipmodel.model.program import Op, Program, reads
+from dma.columns.alone import op_alone
+from dma.columns.chains import ChainOps
+from dma.columns.ladder import LONGEST
+from dma.columns.numbers import SharedNumbers
+from dma.columns.plan_ways import PlanWays
+from solvers.columns.kernel import Integers, Rates, Stretch
+from solvers.core.deadline import Deadline
+
+
+class ListedWays:
+    """``solvers.columns.kernel.ListedColumns`` of the runs ``ops`` of a program along a path.
+
+    ``tensors`` are the path's tensors by run and name, ``unlisted`` the runs that may have any way whatever,
+    as they share weights with others or their bytes with a concat. ``joins`` says which runs may be in one
+    cascade with the run before, ``own`` are the ways of a plan.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        chip: Chip,
+        ops: Sequence[Op],
+        rates: Rates,
+        tensors: Sequence[Mapping[str, int]],
+        unlisted: Collection[int],
+        joins: Sequence[bool],
+        own: PlanWays,
+        deadline: Deadline,
+    ) -> None:
+        self.program, self.chip, self.ops, self.own = program, chip, ops, own
+        self.rates, self.rolls = rates, chip.npu.rolling_buffers
+        self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
+        self.tensors, self.unlisted = tensors, unlisted
+        self._numbers = SharedNumbers(chip.npu, ops)
+        self._inside = cache(partial(_as_in_cascade, program, ops))
+        self._readers = _readers(program)
+        starts = deadline.during(range(len(ops)), "the ways to run ops are listed")
+        known = ((start, stop) for start in starts for stop in _stops(start, joins, self.longest))
+        self._stretches = {each: self._stretch(*each) for each in known if self._is_tried(*each)}
+        self.table: Integers = self._numbers.table()
+
+    def stretch(self, start: int, stop: int) -> Stretch | None:
+        """The runs ``[start, stop)``; None where their ways are not listed."""
+        return self._stretches.get((start, stop))
+
+    def any_way(self, start: int, stop: int) -> bool:
+        """Whether they may run in any way: one op that is not listed, or a cascade of the plan."""
+        if stop == start + 1:
+            return self.stretch(start, stop) is None
+        chain = self.own.chains.get(tuple(op.name for op in self.ops[start:stop]))
+        return chain is not None and (not chain.listed or self.stretch(start, stop) is None)
+
+    def _is_tried(self, start: int, stop: int) -> bool:
+        return stop - start <= LONGEST or tuple(op.name for op in self.ops[start:stop]) in self.own.chains
+
+    def _stretch(self, start: int, stop: int) -> Stretch | None:
+        runs = range(start, stop)
+        if any(run in self.unlisted for run in runs):
+            return None
+        tensors = {name: number for run in reversed(runs) for name, number in self.tensors[run].items()}
+        if len(runs) == 1:
+            own = self.own.cuts.get(self.ops[start].name)
+            return op_alone(self.program, self.chip, self.ops[start], self._numbers, tensors, own, not start)
+        if not all(may_cascade(self.ops[run]) for run in runs):
+            return None
+        names = tuple(self.ops[run].name for run in runs)
+        made = (name for run in runs for name in self.ops[run].outputs)
+        leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
+        ops = tuple(map(self._inside, runs))
+        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving)
+        return neighbours.stretch(tensors, self.own.chains.get(names))
+
+
+def _as_in_cascade(program: Program, ops: Sequence[Op], run: int) -> Op:
+    return accumulating(program, ops[run])
+
+
+def _stops(start: int, joins: Sequence[bool], longest: int) -> range:
+    stop = start + 1
+    while stop < len(joins) and stop < start + longest and joins[stop]:
+        stop += 1
+    return range(start + 1, stop + 1)
+
+
+def _readers(program: Program) -> dict[str, set[str]]:
+    """The names of the ops that read each tensor; an empty one for whatever else does."""
+    found: dict[str, set[str]] = {}
+    for node in program.nodes():
+        for name in reads(node):
+            found.setdefault(name, set()).add(node.name if isinstance(node, Op) else "")
+    for name in program.outputs:
+        found.setdefault(name, set()).add("")
+    return found

@@ -1,0 +1,86 @@
+"""The table of numbers that all stretches of a program share: cycles by rows, and rows read by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from chipmodel.cascades.row_reads import row_reads
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip import Npu
+from chipmodel.model.cascade_work import Band
+from chipmodel.model.program import Op
+from chipmodel.npu.cycles import op_cycles
+from solvers.columns.kernel import Integers
+
+
+class SharedNumbers:
+    """SharedNumbers are added while stretches are made; ``table`` has all of them."""
+
+    def __init__(self, npu: Npu, ops: Sequence[Op]) -> None:
+        self.npu = npu
+        self.found: list[int] = []
+        self.places: dict[tuple[object, ...], int] = {}
+        self.parts: dict[tuple[object, ...], int] = {}
+        self.shapes: dict[Op, int] = {}
+        self.shape_of = {op.name: self.shapes.setdefault(_alike(op), len(self.shapes)) for op in ops}
+        """Ops that are alike take as long."""
+
+    def table(self) -> Integers:
+        """All numbers."""
+        return np.array(self.found, np.int64)
+
+    def cycles(self, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
+        """NPU cycles of a part of ``op``."""
+        key = self.shape_of[op.name], op.accumulator is None, rows, channels, _width(band)
+        if key not in self.parts:
+            self.parts[key] = op_cycles(self.npu, op, rows, channels, band)
+        return self.parts[key]
+
+    def cycles_by_rows(self, op: Op, rows: int, tried: Sequence[int], band: Band | None = None) -> int:
+        """Where the cycles of steps begin by number of rows, of so many; between two of the numbers
+        ``tried`` those of the lower one."""
+        key = self.shape_of[op.name], op.accumulator is None, rows, tuple(tried), _width(band)
+        if key not in self.places:
+            each, found = op.work.rows // rows, np.zeros(rows + 1, np.int64)
+            for count in {1, rows, *tried}:
+                found[count] = self.cycles(op, count * each, op.work.channels, band)
+            self.places[key] = self._put(np.maximum.accumulate(found).tolist())
+        return self.places[key]
+
+    def rows_read(self, op: Op, operand: int, made: int, of_rows: int, whole: bool) -> tuple[int, int]:
+        """Where the first rows begin, and the ends, that each of ``made`` rows of a cascade's op reads."""
+        key = op.name, operand, made, of_rows, whole
+        if key not in self.places:
+            read = row_reads(op, operand, made, of_rows)
+            spans = [(0, of_rows) if whole else read(row, row + 1) for row in range(made)]
+            self.places[key] = self._put([*(start for start, _ in spans), *(stop for _, stop in spans)])
+        return self.places[key], self.places[key] + made
+
+    def rows_read_alone(self, op: Op, operand: int, of_rows: int) -> tuple[int, int]:
+        """The same of an op on its own."""
+        key = op.name, operand, of_rows
+        rows, every = op.work.rows, Interval(0, op.work.channels)
+        if key not in self.places:
+            shares = [op.reads(operand, Interval(row, row + 1), every) for row in range(rows)]
+            spans = [share.rows if share.of_rows == of_rows else Interval(0, of_rows) for share in shares]
+            self.places[key] = self._put([*(each.start for each in spans), *(each.stop for each in spans)])
+        return self.places[key], self.places[key] + rows
+
+    def _put(self, numbers: Sequence[int]) -> int:
+        self.found += numbers
+        return len(self.found) - len(numbers)
+
+
+def _width(band: Band | None) -> tuple[int, int] | None:
+    return None if band is None else (len(band.columns), band.of)
+
+
+def _alike(op: Op) -> Op:
+    """The op without what its cycles do not depend on."""
+    blank = tuple("" for _ in op.inputs), tuple("" for _ in op.outputs), tuple("" for _ in op.weights)
+    inputs, outputs, weights = blank
+    found = replace(op, name="", inputs=inputs, outputs=outputs, weights=weights, place=None)
+    return replace(found, core=None, overwrites=None, by_rows=None)

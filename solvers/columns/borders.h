@@ -1,0 +1,100 @@
+// Borders between stretches: what may have been moved ahead of the NPU, and the least times to get there.
+#pragma once
+
+#include "ways.h"
+
+namespace columns {
+
+// The most DMA cycles of transfers whose data lie in some bytes: each has a set-up, and only so many fit.
+struct Moved {
+    const Int *sizes, *sums, *counts;
+    Int many, set_up, numerator, denominator;
+
+    Int in(Int bytes) const {
+        const Int at = std::max<Int>(0, std::upper_bound(sums, sums + many, bytes) - sums - 1);
+        const Int more = std::max<Int>(0, bytes - sums[at]) / std::max<Int>(1, sizes[at]);
+        return bytes * numerator / denominator + 1 + set_up * (counts[at] + more + 1);
+    }
+};
+
+// What is in SharedMemory at both borders of a stretch, and DMA cycles of stores around it.
+struct MoveRow {
+    Int before, after;
+    Int after_bytes;
+    Int behind;          // of stores that may be still to come before
+    Int passing_behind;  // those of tensors that are loaded again
+    Int behind_after;
+    Int leaving;         // of tensors that leave
+    Int early, early_after;
+};
+
+struct Around {
+    Moved ahead, ahead_after, behind, behind_after;
+    Int capacity, later, most;
+    bool alone;
+};
+
+// A row of a table between two borders; see COLUMNS in kernel.py.
+struct TableRow {
+    Int before, after, needed, cycles, moved, most_before, most_after, least;
+    std::array<Int, 4> made_by;
+};
+
+inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const Around &around) {
+    const auto &keys = way.keys;
+    const Int late = around.behind.in(std::max<Int>(0, room - keys[FIRST]));
+    Int needed = keys[NEEDED] - std::min(move.behind, late);
+    if (keys[WHOLE]) {
+        needed = std::max(needed, keys[NEEDED] - std::min(move.behind - move.passing_behind, late));
+    }
+    const Int queued = around.behind_after.in(around.capacity - move.after_bytes);
+    const Int pending = keys[BEHIND] < 0 ? std::min(queued, move.leaving - keys[BEHIND]) : queued;
+    const Int ahead = around.ahead.in(room - keys[SIZE]) - keys[AHEAD];
+    const Int free = around.alone ? std::min(around.capacity - move.after_bytes, room - keys[END])
+                                  : around.capacity - std::max(move.after_bytes, keys[END]);
+    return {move.before,
+            move.after,
+            needed,
+            keys[CYCLES],
+            keys[LOADS] + keys[STORES] + move.leaving,
+            std::min(std::min(ahead, keys[LOADS] + around.later) + move.early, around.most),
+            std::min(std::min(around.ahead_after.in(std::max<Int>(0, free)), around.later) + move.early_after,
+                     around.most),
+            -std::min(move.behind_after, pending),
+            way.made_by};
+}
+
+// Least times by set of tensors and by DMA cycles moved ahead, at equally far points.
+struct Levels {
+    const Int *points;
+    Int count, width;
+};
+
+constexpr Int NEVER = Int(1) << 60;
+
+// Reach the border after a table's ways from the times before; see path.py.
+inline void reach(const std::vector<TableRow> &table, const Levels &levels, const Int *before, Int *after) {
+    const Int *points = levels.points, first = points[1];
+    for (const TableRow &row : table) {
+        const Int *times = before + row.before * levels.count;
+        Int *reached = after + row.after * levels.count;
+        for (Int level = 0; level < levels.count; ++level) {
+            const Int point = std::max(points[level], row.least);
+            if (point >= row.most_after + levels.width) {
+                break;
+            }
+            Int ahead = std::max(row.needed, point + row.moved - row.cycles);
+            ahead = std::max(std::min(ahead, row.most_before), points[0]);
+            const Int past = ahead - first;
+            const Int floor = past >= 0 ? past / levels.width : -((-past + levels.width - 1) / levels.width);
+            const Int place = std::min(std::max<Int>(floor + 1, 0), levels.count - 1);
+            const Int next = std::min(place + 1, levels.count - 1);
+            const Int begun = std::max(times[place], times[next] - std::max<Int>(0, points[next] - ahead));
+            const Int waits = std::max<Int>(0, row.needed - ahead) + row.cycles;
+            const Int moves = point - ahead + row.moved;
+            reached[level] = std::min(reached[level], std::min(NEVER, begun + std::max(waits, moves)));
+        }
+    }
+}
+
+} // namespace columns

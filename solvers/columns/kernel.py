@@ -1,0 +1,174 @@
+"""The ways to run a stretch of neighbouring ops, from the compiled kernel (``ways.h``, ``borders.h``)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvers.search.workers import compiled_kernel
+
+Integers = NDArray[np.int64]
+
+PASSES, FREE, STAYS, BEFORE, AFTER, COMES = 0, 1, 2, 4, 8, 16
+"""Where a tensor lies: it passes in stripes, costs nothing, or stays whole: from the first step on, to the
+last one, and loaded by the stretch itself."""
+INSIDE, INPUT, OUTPUT = range(3)
+"""Roles of tensors in a stretch."""
+SUMS = -1
+"""In the place of ``rolls``, of an output whose rows are added up."""
+GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
+"""Groups of steps a stripe of what passes a cascade."""
+MOST_STEPS = 4_000
+"""Steps of a cascade that is looked at."""
+COLUMNS = 8
+"""Those of a table, and then four numbers by which the way was chosen:
+
+0. the tracked tensors that are in SharedMemory before, as bits;
+1. those after;
+2. DMA cycles that must have been moved when the NPU begins, beyond what the runs before load and store;
+3. cycles of the NPU, with those in which it waits for the stretch's own transfers;
+4. DMA cycles of everything that the runs load and store;
+5. DMA cycles that may have been moved ahead at the border before, for these runs and later ones;
+6. the same at the border after;
+7. the least there: below 0 where stores may be still to come."""
+
+
+class Rates(NamedTuple):
+    """DMA cycles of one transfer of each kind: once, and a fraction for each byte."""
+
+    load: tuple[int, int, int]
+    store: tuple[int, int, int]
+    weights: tuple[int, int, int]
+
+
+class Stretch(NamedTuple):
+    """A stretch as the kernel takes it; where something begins in the table is a number."""
+
+    ops: Integers
+    """Rows, cycles by rows, bytes of weights and carried between parts, first and end of needs and makes."""
+    needs: Integers
+    """Tensor, first row and end of the rows read by row."""
+    makes: Integers
+    tensors: Integers
+    """Bytes, rows, maker or -1, role, whether its rows may pass through a rolling buffer."""
+    choices: Integers
+    """The rows a step of each op of a cascade, and a set of bands, from 1 on, or 0; of one op the rows and
+    channels of a part, the rows of the first stripe if it has fewer, and the cycles of all parts."""
+    again: Integers
+    """Sets of ops whose weights are loaded again, as bits."""
+    by_channels: Integers
+    """For each need whether slices of channels read their own channels alone."""
+    bands: Integers
+    """For each set of bands of a cascade their number, where the cycles of steps begin by band and op, the
+    columns by band and tensor, and all columns by tensor."""
+    channels: int
+    """Those of one op; 0 of a cascade."""
+    numbers: tuple[int, ...]
+    """The number of the problem's tensor for each tensor; -1 for none."""
+    taken: tuple[int, int] | None = None
+    """An input and the output that has its memory where both stay, by number here."""
+
+
+class ListedColumns(Protocol):
+    """What lists the ways of stretches."""
+
+    longest: int
+    """The most ops of a stretch."""
+    rates: Rates
+    rolls: bool
+    """Whether the chip addresses rolling buffers."""
+
+    @property
+    def table(self) -> Integers:
+        """Cycles and rows of all stretches."""
+        ...
+
+    def stretch(self, start: int, stop: int) -> Stretch | None:
+        """The runs ``[start, stop)``; None where their ways are not listed."""
+        ...
+
+    def any_way(self, start: int, stop: int) -> bool:
+        """Whether they may also run in any way whatever."""
+        ...
+
+
+class Border(NamedTuple):
+    """Both borders of a stretch."""
+
+    places: Integers
+    """For each move and tensor of the stretch where it lies."""
+    room: Integers
+    """Bytes by move."""
+    in_parts: Integers
+    """Bytes by move that several parts take beyond one."""
+    moves: Integers
+    """See ``MoveRow``."""
+    fitting: Integers
+    """Loads ahead before and after, stores to come before and after: the steps of ``Moved``."""
+    capacity: int
+    later: int
+    """DMA cycles of all loads after the stretch."""
+    most: int
+    """DMA cycles that may be moved ahead anywhere."""
+    last: bool
+    """Whether nothing comes after it."""
+
+
+class BorderTimes(NamedTuple):
+    """Times by set of tensors and point; those after are improved."""
+
+    points: Integers
+    width: int
+    before: Integers
+    after: Integers
+
+
+class _ColumnKernel(Protocol):
+    def column_ways(self, arrays: tuple[Integers, ...], /) -> bytes: ...
+
+    def reach(self, arrays: tuple[Integers, ...], /) -> None: ...
+
+
+def is_compiled() -> bool:
+    """Whether the compiled kernel can be loaded."""
+    return compiled_kernel() is not None
+
+
+def _kernel() -> _ColumnKernel:
+    return cast(_ColumnKernel, import_module("solvers.search._kernel"))
+
+
+def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached: BorderTimes) -> Integers:
+    """Reach the border after a stretch by its ways; return those that no other one is better than, each a
+    row of ``COLUMNS`` numbers and of four by which it was chosen."""
+    settings = (
+        *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
+        *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
+    )
+    found = _kernel().column_ways(
+        (
+            *(stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices),
+            *(
+                stretch.again,
+                GROUPS,
+                border.places,
+                border.room,
+                border.in_parts,
+                stretch.by_channels,
+                stretch.bands,
+            ),
+            *(np.array(settings, np.int64), border.moves, border.fitting),
+        )
+    )
+    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 4)
+    reach(table, reached)
+    return table
+
+
+def reach(table: Integers, reached: BorderTimes) -> None:
+    """Reach a border by the rows of a ``table``."""
+    width = np.array([reached.width], np.int64)
+    _kernel().reach((np.ascontiguousarray(table), reached.points, width, reached.before, reached.after))

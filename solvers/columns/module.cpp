@@ -1,0 +1,146 @@
+#include "module.h"
+
+#include "borders.h"
+
+namespace {
+
+using namespace columns;
+
+class Array {
+public:
+    Array() = default;
+    Array(const Array &) = delete;
+    Array &operator=(const Array &) = delete;
+    ~Array() { PyBuffer_Release(&view_); }
+
+    bool hold(PyObject *array) {
+        if (PyObject_GetBuffer(array, &view_, PyBUF_C_CONTIGUOUS) < 0) {
+            return false;
+        }
+        if (view_.itemsize != sizeof(Int)) {
+            PyErr_SetString(PyExc_ValueError, "columns take arrays of 64-bit integers");
+            return false;
+        }
+        return true;
+    }
+
+    Int *writable() const { return static_cast<Int *>(view_.buf); }
+    const Int *data() const { return static_cast<const Int *>(view_.buf); }
+    Int size() const { return view_.len / Int(sizeof(Int)); }
+
+    template <class Row> std::vector<Row> rows() const {
+        const Row *first = reinterpret_cast<const Row *>(view_.buf);
+        return {first, first + view_.len / Int(sizeof(Row))};
+    }
+
+private:
+    Py_buffer view_{};
+};
+
+enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, CHIP, MOVES, FITTING, COUNT };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST };
+
+// The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
+std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
+    std::vector<Bands> found(1);
+    const Int *at = array.data(), *end = at + array.size();
+    const Int tensors = Int(stretch.tensors.size());
+    while (at < end) {
+        const Int count = *at;
+        const Int *cycles = at + 1, *columns = cycles + count * stretch.count();
+        found.push_back({count, cycles, columns, columns + count * tensors});
+        at = columns + (count + 1) * tensors;
+    }
+    return found;
+}
+
+std::vector<Way> find_ways(const Array *arrays) {
+    const Int *settings = arrays[CHIP].data();
+    auto rate = [&](Int at) { return Rate{settings[at], settings[at + 1], settings[at + 2]}; };
+    const Stretch stretch{arrays[OPS].rows<OpRow>(), arrays[NEEDS].rows<NeedRow>(), arrays[MAKES].rows<Int>(),
+                          arrays[TENSORS].rows<TensorRow>(), arrays[TABLE].data(), settings[ROLLS] != 0};
+    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[CAPACITY], settings[LAST] != 0};
+    const Int tensors = Int(stretch.tensors.size());
+    const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), arrays[ROOM].size(),
+                        tensors};
+    Taker best;
+    if (settings[ON_ITS_OWN]) {
+        OpWays ways(stretch, chip, places, best, settings[CHANNELS], arrays[BY_CHANNELS].data());
+        const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
+        for (Int number = 0; number < Int(cuts.size()); ++number) {
+            ways.take(number, cuts[number]);
+        }
+    } else {
+        CascadeWays ways(stretch, chip, places, best);
+        const std::vector<Bands> bands = read_bands(arrays[BANDS], stretch);
+        const Int each = stretch.count() + 1, choices = arrays[CHOICES].size() / each;
+        const std::vector<Int> again = arrays[AGAIN].rows<Int>(), groups = arrays[GROUPS].rows<Int>();
+        for (Int number = 0; number < choices; ++number) {
+            const Int *heights = arrays[CHOICES].data() + number * each;
+            ways.take(number, heights, bands[heights[stretch.count()]], again, groups, settings[MOST_STEPS]);
+        }
+    }
+    return best;
+}
+
+// Four step functions, each with its number of steps, set-up and rate, then sizes, sums and counts.
+Moved read_moved(const Int *&at) {
+    const Int many = at[0];
+    const Moved found{at + 4, at + 4 + many, at + 4 + 2 * many, many, at[1], at[2], at[3]};
+    at += 4 + 3 * many;
+    return found;
+}
+
+std::vector<TableRow> find_table(const Array *arrays) {
+    const Int *settings = arrays[CHIP].data(), *fitting = arrays[FITTING].data();
+    const Moved ahead = read_moved(fitting), ahead_after = read_moved(fitting);
+    const Moved behind = read_moved(fitting), behind_after = read_moved(fitting);
+    const Around around{ahead, ahead_after, behind, behind_after, settings[CAPACITY], settings[LATER],
+                        settings[MOST], settings[ON_ITS_OWN] != 0};
+    const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
+    Best<8, TableRow> best;
+    for (const Way &way : find_ways(arrays)) {
+        const TableRow row = table_row(way, moves[way.place], arrays[ROOM].data()[way.place], around);
+        best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least}, row);
+    }
+    return best.take(2);
+}
+
+template <std::size_t SIZE> bool hold(Array (&arrays)[SIZE], PyObject *tuple) {
+    for (std::size_t at = 0; at < SIZE; ++at) {
+        PyObject *array = PyTuple_GetItem(tuple, Py_ssize_t(at));
+        if (!array || !arrays[at].hold(array)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+PyObject *column_ways(PyObject *, PyObject *tuple) {
+    Array arrays[COUNT];
+    if (!hold(arrays, tuple)) {
+        return nullptr;
+    }
+    std::vector<TableRow> found;
+    Py_BEGIN_ALLOW_THREADS;
+    found = find_table(arrays);
+    Py_END_ALLOW_THREADS;
+    static_assert(sizeof(TableRow) == 12 * sizeof(Int));
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(found.data()),
+                                     Py_ssize_t(found.size() * sizeof(TableRow)));
+}
+
+PyObject *column_reach(PyObject *, PyObject *tuple) {
+    enum { TABLE_ROWS, POINTS, WIDTH, BEFORE_TIMES, AFTER_TIMES, ALL };
+    Array arrays[ALL];
+    if (!hold(arrays, tuple)) {
+        return nullptr;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    const Levels levels{arrays[POINTS].data(), arrays[POINTS].size(), arrays[WIDTH].data()[0]};
+    reach(arrays[TABLE_ROWS].rows<TableRow>(), levels, arrays[BEFORE_TIMES].data(), arrays[AFTER_TIMES].writable());
+    Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,116 @@
+"""What may be in SharedMemory at both borders of a stretch, as the compiled kernel takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, PASSES, STAYS, Border, Stretch
+from solvers.fluid.amounts import Fitting, FluidAmounts
+from solvers.fluid.problem import FluidTensor
+from solvers.fluid.residents import Move
+
+
+class _MovePlace(NamedTuple):
+    """Where the tensors of a stretch lie in a move, bytes of room, and those that several parts take more."""
+
+    tensors: tuple[int, ...]
+    room: int
+    in_parts: int
+
+
+def border_of(amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) -> Border | None:
+    """Return the moves of a stretch from border ``start`` to ``stop``; None for none."""
+    moves = _Moves(amounts, stretch, start, stop)
+    known = [(move, place) for move in amounts.residents.moves(start, stop) if (place := moves.place(move))]
+    if not known:
+        return None
+    most_each, set_up = amounts.problem.most_each, amounts.problem.set_up
+    fitting = (
+        *_steps(amounts.loaded_later[start], set_up, amounts.rate_later[start]),
+        *_steps(amounts.loaded_later[stop], set_up, amounts.rate_later[stop]),
+        *_steps(amounts.stored_before[start], set_up, most_each),
+        *_steps(amounts.stored_before[stop], set_up, most_each),
+    )
+    places = [place for _, place in known]
+    return Border(
+        np.array([place.tensors for place in places], np.int64).reshape(len(places), -1),
+        np.array([place.room for place in places], np.int64),
+        np.array([place.in_parts for place in places], np.int64),
+        np.array([moves.row(move) for move, _ in known], np.int64),
+        np.array(fitting, np.int64),
+        amounts.problem.capacity,
+        amounts.loads_after[stop],
+        amounts.most,
+        stop == amounts.count,
+    )
+
+
+def _steps(fitting: Fitting, set_up: int, each: Fraction) -> Iterator[int]:
+    yield from (len(fitting.sizes), set_up, each.numerator, each.denominator)
+    for steps in (fitting.sizes, fitting.sums, fitting.counts):
+        yield from steps.tolist()
+
+
+class _Moves:
+    def __init__(self, amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) -> None:
+        residents, tensors = amounts.residents, amounts.problem.tensors
+        self.stretch, self.start, self.capacity = stretch, start, amounts.problem.capacity
+        self.begins, self.ends = residents.tracked[start], residents.tracked[stop]
+        self.operands = [tensors[number] if number >= 0 else None for number in stretch.numbers]
+        self.known = {id(each) for each in self.operands}
+        # Those that cross a border and are not tracked there cost nothing.
+        self.untracked = {
+            id(each)
+            for border, tracked in ((start, self.begins), (stop, self.ends))
+            for each in residents.crossing[border]
+            if not any(each is other for other in tracked)
+        }
+
+    def place(self, move: Move) -> _MovePlace | None:
+        """Where tensors lie; None for a tensor that nobody makes or loads."""
+        before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
+        if any(each not in before and each not in self.known for each in after):
+            return None
+        found = [self._place(each, before, after) for each in self.operands]
+        through = sum(t.bytes for each, t in before.items() if each in after and each not in self.known)
+        in_parts = 0
+        if self.stretch.taken:
+            old, new = self.stretch.taken
+            # The output has the memory of the input, which a later part still reads.
+            if found[old] & STAYS and found[new] & STAYS:
+                output = self.operands[new]
+                assert output is not None
+                in_parts, found[new] = output.bytes, FREE
+        return _MovePlace(tuple(found), self.capacity - through, in_parts)
+
+    def _place(
+        self, tensor: FluidTensor | None, before: dict[int, FluidTensor], after: dict[int, FluidTensor]
+    ) -> int:
+        name = id(tensor)
+        if tensor is None:
+            return PASSES
+        if name not in before and name not in after:
+            # What nobody needs is not stored.
+            return FREE if name in self.untracked or not (tensor.reads or tensor.stored) else PASSES
+        comes = name not in before and (tensor.made is None or tensor.made < self.start)
+        return STAYS | BEFORE * (name in before) | AFTER * (name in after) | COMES * comes
+
+    def row(self, move: Move) -> tuple[int, ...]:
+        """The fields of ``MoveRow``."""
+        before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
+        crossing = {id(each) for each in self.ends}
+        leaving = sum(
+            t.store
+            for each, t in before.items()
+            if each in crossing and each not in after and self.start <= t.reads[0]
+        )
+        behind = move.behind, move.passing_behind, move.behind_after
+        return move.before, move.after, move.after_bytes, *behind, leaving, move.early, move.early_after
+
+
+def _chosen(tracked: list[FluidTensor], bits: int) -> dict[int, FluidTensor]:
+    return {id(each): each for bit, each in enumerate(tracked) if bits >> bit & 1}

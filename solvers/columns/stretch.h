@@ -1,0 +1,252 @@
+// A stretch of neighbouring ops in rows, and the order of steps in which they run as a cascade.
+//
+// The order is that of chipmodel.cascades.rows: each step computes, of one op, rows that a later op needs and
+// that are not there yet. A group has the steps up to one of the last op.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace columns {
+
+using Int = std::int64_t;
+
+// An affine cost: cycles of one transfer of some bytes, rounded down.
+struct Rate {
+    Int once, numerator, denominator;
+    Int cycles(Int bytes) const { return bytes > 0 ? once + bytes * numerator / denominator : 0; }
+};
+
+struct OpRow {
+    Int rows;          // of its outputs: the units of its steps
+    Int cycles;        // where the cycles of a step of so many rows begin in the table
+    Int weights;       // bytes
+    Int carried;       // bytes that parts hand on where there are several
+    Int needs, needs_end;
+    Int makes, makes_end;
+};
+
+struct NeedRow {
+    Int tensor;
+    Int first, stop;   // where the rows that each row reads begin in the table
+};
+
+struct TensorRow {
+    Int bytes, rows;
+    Int maker;         // the op of the stretch that makes it; -1 for none
+    Int role;          // Role
+    Int rolls;         // whether its rows may pass through a rolling buffer
+};
+
+enum Role : Int { INSIDE, INPUT, OUTPUT };
+// Where a tensor lies: it passes in stripes, costs nothing, or stays whole: from the first step on, to the last
+// one, and loaded by the stretch itself.
+enum Place : Int { PASSES = 0, FREE = 1, STAYS = 2, BEFORE = 4, AFTER = 8, COMES = 16 };
+
+struct Span {
+    Int start = 0, stop = 0;
+    bool empty() const { return stop <= start; }
+    Int size() const { return empty() ? 0 : stop - start; }
+    void join(Span other) {
+        if (other.empty()) {
+            return;
+        }
+        *this = empty() ? other : Span{std::min(start, other.start), std::max(stop, other.stop)};
+    }
+};
+
+struct Step {
+    Int op;
+    Span rows;
+    Int band = 0;
+};
+
+// Bands of columns of the last op's output, one after another: for each band, where the cycles of each op's
+// steps begin in the table and the columns of each tensor, of so many.
+struct Bands {
+    Int count = 1;
+    const Int *cycles = nullptr, *columns = nullptr, *of_columns = nullptr;
+};
+
+struct Stretch {
+    std::vector<OpRow> ops;
+    std::vector<NeedRow> needs;
+    std::vector<Int> makes;      // tensors that ops make
+    std::vector<TensorRow> tensors;
+    const Int *table;            // cycles by rows, and rows read by row
+    bool rolls;                  // whether the chip addresses rolling buffers
+
+    Span reads(const NeedRow &need, Span rows) const {
+        return {table[need.first + rows.start], table[need.stop + rows.stop - 1]};
+    }
+    Int count() const { return Int(ops.size()); }
+};
+
+// The steps of a cascade in order, in groups, and the most rows of each tensor inside that are there at once.
+struct Walk {
+    std::vector<Step> steps;
+    std::vector<Int> ends;       // the step after the last one of each group
+    std::vector<Int> most;       // by tensor
+    bool possible = true;
+
+    // The same steps once for each band.
+    void repeat(Int bands) {
+        const std::vector<Step> once = steps;
+        const std::vector<Int> groups = ends;
+        for (Int band = 1; band < bands; ++band) {
+            for (Step step : once) {
+                step.band = band;
+                steps.push_back(step);
+            }
+            for (Int end : groups) {
+                ends.push_back(end + band * Int(once.size()));
+            }
+        }
+    }
+};
+
+class Walker {
+public:
+    Walker(const Stretch &stretch, const Int *heights, Int most_steps)
+        : stretch_(stretch), heights_(heights), most_steps_(most_steps), done_(stretch.ops.size(), 0) {
+        walk_.most.assign(stretch.tensors.size(), 0);
+    }
+
+    Walk walk(Int bands) {
+        stretch_.rolls ? rolling() : recomputing();
+        if (walk_.possible && stretch_.rolls && (walk_.ends.size() == 1 || bands > 1)) {
+            split_by_first();
+        }
+        walk_.repeat(bands);
+        return std::move(walk_);
+    }
+
+private:
+    void rolling() {
+        const Int last = stretch_.count() - 1, rows = stretch_.ops[last].rows;
+        while (done_[last] < rows && walk_.possible) {
+            advance(last);
+            for (Int op = 0; op < last && done_[last] == rows; ++op) {
+                until(op, stretch_.ops[op].rows);
+            }
+            walk_.ends.push_back(Int(walk_.steps.size()));
+        }
+    }
+
+    void until(Int op, Int stop) {
+        while (done_[op] < stop && walk_.possible) {
+            advance(op);
+        }
+    }
+
+    void advance(Int op) {
+        const OpRow &row = stretch_.ops[op];
+        const Span made{done_[op], std::min(row.rows, done_[op] + std::max<Int>(1, heights_[op]))};
+        for (Int at = row.needs; at < row.needs_end; ++at) {
+            const NeedRow &need = stretch_.needs[at];
+            const Int maker = stretch_.tensors[need.tensor].maker;
+            if (maker >= 0) {
+                until(maker, stretch_.reads(need, made).stop);
+            }
+        }
+        if (Int(walk_.steps.size()) >= most_steps_) {
+            walk_.possible = false;
+            return;
+        }
+        walk_.steps.push_back({op, made});
+        done_[op] = made.stop;
+        for (Int at = row.makes; at < row.makes_end; ++at) {
+            const Int tensor = stretch_.makes[at];
+            if (stretch_.tensors[tensor].role == INSIDE) {
+                const Int held = made.stop - std::min(made.start, oldest(tensor));
+                walk_.most[tensor] = std::max(walk_.most[tensor], held);
+            }
+        }
+    }
+
+    // The first row of a tensor that a later step reads.
+    Int oldest(Int tensor) const {
+        Int found = stretch_.tensors[tensor].rows;
+        for (Int op = stretch_.tensors[tensor].maker + 1; op < stretch_.count(); ++op) {
+            for (Int at = stretch_.ops[op].needs; at < stretch_.ops[op].needs_end; ++at) {
+                const NeedRow &need = stretch_.needs[at];
+                if (need.tensor == tensor && done_[op] < stretch_.ops[op].rows) {
+                    found = std::min(found, stretch_.table[need.first + done_[op]]);
+                }
+            }
+        }
+        return found;
+    }
+
+    void recomputing() {
+        const Int last = stretch_.count() - 1, rows = stretch_.ops[last].rows;
+        const Int height = std::max<Int>(1, heights_[last]);
+        std::vector<Span> needed(stretch_.ops.size());
+        for (Int start = 0; start < rows && walk_.possible; start += height) {
+            std::fill(needed.begin(), needed.end(), Span{});
+            needed[last] = {start, std::min(rows, start + height)};
+            need_all(needed, needed[last].stop == rows);
+            for (Int op = 0; op <= last; ++op) {
+                take_stripe(op, needed[op]);
+            }
+            walk_.possible = Int(walk_.steps.size()) <= most_steps_;
+            walk_.ends.push_back(Int(walk_.steps.size()));
+        }
+    }
+
+    void need_all(std::vector<Span> &needed, bool ends) const {
+        for (Int op = stretch_.count() - 1; op >= 0; --op) {
+            if (ends) {
+                needed[op].join({done_[op], stretch_.ops[op].rows});
+            }
+            if (needed[op].empty()) {
+                continue;
+            }
+            needed[op].start = std::min(needed[op].start, done_[op]);
+            for (Int at = stretch_.ops[op].needs; at < stretch_.ops[op].needs_end; ++at) {
+                const Int maker = stretch_.tensors[stretch_.needs[at].tensor].maker;
+                if (maker >= 0) {
+                    needed[maker].join(stretch_.reads(stretch_.needs[at], needed[op]));
+                }
+            }
+        }
+    }
+
+    void take_stripe(Int op, Span rows) {
+        if (rows.empty()) {
+            return;
+        }
+        walk_.steps.push_back({op, rows});
+        done_[op] = std::max(done_[op], rows.stop);
+        for (Int at = stretch_.ops[op].makes; at < stretch_.ops[op].makes_end; ++at) {
+            Int &most = walk_.most[stretch_.makes[at]];
+            most = std::max(most, rows.size());
+        }
+    }
+
+    // Groups are divided before each step of the first op, so that stripes can be small.
+    void split_by_first() {
+        std::vector<Int> ends;
+        Int start = 0;
+        for (Int end : walk_.ends) {
+            for (Int at = start + 1; at < end; ++at) {
+                if (walk_.steps[at].op == 0) {
+                    ends.push_back(at);
+                }
+            }
+            ends.push_back(end);
+            start = end;
+        }
+        walk_.ends = std::move(ends);
+    }
+
+    const Stretch &stretch_;
+    const Int *heights_;
+    const Int most_steps_;
+    std::vector<Int> done_;
+    Walk walk_;
+};
+
+} // namespace columns

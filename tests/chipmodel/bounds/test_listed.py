@@ -1,0 +1,81 @@
+"""The bound over the listed ways to run ops: above the one of any plan, below every plan of the list."""
+
+from dataclasses import replace
+
+import pytest
+
+from chipmodel.answers.result import Result
+from chipmodel.bounds.columns import listed_bound
+from chipmodel.bounds.listed import with_listed_bound
+from chipmodel.bounds.time_bound import time_bound
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.time_bound import LISTED
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
+from dma.columns.plan_ways import PlanWays, plan_ways
+from solvers.core.deadline import Deadline
+from tests.fuzz.cycle_bounds import QUICK_STREAMERS, listed_runs, tally
+from workloads.load import load
+
+
+def planned(
+    network: str, chip: str, size: int, streamer: str = "auto", cascade: str = CASCADE_AUTO
+) -> Result:
+    program = reuse(load(f"zoo:{network}"), "all")
+    return run(PlanRequest(program, load_chip(chip).with_memory(size), streamer=streamer, cascade=cascade))
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 40), marks=pytest.mark.slow)])
+def test_no_plan_of_the_list_beats_the_bound(seeds: range) -> None:
+    """Random programs on random chips, planned by several streamers."""
+    assert tally(run for seed in seeds for run in listed_runs(seed, QUICK_STREAMERS))["runs"] > 2 * len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("network", "chip", "size", "share"),
+    [("ds_cnn", "alif-e7", 8272, 1.5), ("micronet_kws", "stm32n6", 22216, 1.25)],
+)
+def test_known_rows(network: str, chip: str, size: int, share: float) -> None:
+    """In half and in a quarter of what ``ping-pong`` needs the list says much more than any plan's bound:
+    launches, stripes and waits of its steps count."""
+    program = reuse(load(f"zoo:{network}"), "all")
+    target = load_chip(chip).with_memory(size)
+    found = listed_bound(program, target, {}, True, PlanWays())
+    alone = listed_bound(program, target, {}, False, PlanWays())
+    any_plan = time_bound(program, target, {}, True)
+    assert found is not None
+    assert alone is not None
+    assert any_plan.cycles * share < found.cycles <= alone.cycles
+    assert found.ways > 1000
+    assert sum(binding.cycles for binding in found.bindings) == found.cycles
+
+
+def test_a_result_says_both_bounds() -> None:
+    result = planned("ds_cnn", "alif-e7", 8272, "sync", "off")
+    listed = with_listed_bound(result).bound
+    assert listed.space == LISTED[False]
+    assert listed.any_plan == result.bound.cycles < listed.cycles <= result.trace.cycles
+
+
+def test_a_plan_that_is_not_listed_keeps_its_bound() -> None:
+    result = planned("ds_cnn", "alif-e7", 8272, "sync", "off")
+    faster = replace(result, trace=replace(result.trace, cycles=result.bound.cycles))
+    assert with_listed_bound(faster).bound == result.bound
+
+
+def test_without_time_the_bound_of_any_plan_stays() -> None:
+    said: list[str] = []
+    over = Deadline(0.0, clock=lambda: 1.0, ended=said.append)
+    result = planned("ds_cnn", "alif-e7", 8272, "sync", "off")
+    assert with_listed_bound(result, over).bound == result.bound
+    assert said == ["a bound over the listed ways"]
+
+
+def test_the_ways_of_a_plan_are_its_cuts() -> None:
+    result = planned("ds_cnn", "alif-e7", 8272)
+    ways = plan_ways(result.schedule)
+    assert ways.cuts.keys() >= {op.name for op in result.program.ops()}
+    assert {chain.ops for chain in result.schedule.cascades} == ways.chains.keys() != set()
+    assert all(cut.first < cut.rows for cut in ways.cuts.values())

@@ -1,0 +1,108 @@
+"""Cascades as the compiled kernel walks them, beside the ops that planners make of them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from chipmodel.cascades.accumulation import accumulating
+from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.program import Op, Program
+from chipmodel.npu.cycles import cascade_cycles
+from dma.columns.chains import ChainOps
+from dma.columns.numbers import SharedNumbers
+from dma.columns.plan_ways import Chain
+from solvers.columns.kernel import (
+    AFTER,
+    BEFORE,
+    COLUMNS,
+    INSIDE,
+    STAYS,
+    Border,
+    BorderTimes,
+    Rates,
+    Stretch,
+    take_ways,
+)
+from workloads.load import load
+
+ROOM = 1 << 30
+FREE_RATE = (0, 0, 1)
+
+
+class _Columns:
+    """ListedColumns of one stretch, whose transfers take no time."""
+
+    longest = 6
+    rates = Rates(FREE_RATE, FREE_RATE, FREE_RATE)
+
+    def __init__(self, table: np.ndarray, rolls: bool) -> None:
+        self.table, self.rolls = table, rolls
+
+    def stretch(self, start: int, stop: int) -> Stretch | None:
+        raise AssertionError
+
+    def any_way(self, start: int, stop: int) -> bool:
+        raise AssertionError
+
+
+def ways(
+    program: Program, chip: Chip, ops: Sequence[Op], leaving: frozenset[str], chain: Chain, room: int
+) -> list[tuple[int, ...]]:
+    """The ways of one choice of heights with everything that the ops share with others in SharedMemory."""
+    numbers = SharedNumbers(chip.npu, ops)
+    inside = tuple(accumulating(program, op) for op in ops)
+    stretch = ChainOps(program, chip, numbers, inside, leaving).stretch({}, chain)
+    assert stretch is not None
+    choice = np.array([(*chain.heights, 0)], np.int64)
+    stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
+    stays = [0 if role == INSIDE else STAYS | BEFORE | AFTER for role in stretch.tensors[:, 3].tolist()]
+    points = np.array([-1, 0, 1], np.int64)
+    times = np.zeros((1, 3), np.int64)
+    none = np.array([1, 0, 0, 1, ROOM, 0, 0] * 4, np.int64)
+    one, moves = np.zeros(1, np.int64), np.zeros((1, 9), np.int64)
+    border = Border(np.array([stays], np.int64), one + room, one, moves, none, ROOM, 0, 1, False)
+    reached = BorderTimes(points, 1, times, times.copy())
+    columns = _Columns(numbers.table(), chip.npu.rolling_buffers)
+    return [tuple(row) for row in take_ways(columns, stretch, border, reached)[:, :COLUMNS].tolist()]
+
+
+NETWORKS: Mapping[str, tuple[int, int]] = {
+    "ds_cnn": (0, 5),
+    "resnet8": (0, 4),
+    "micronet_kws": (2, 6),
+    "gmp": (0, 5),
+}
+
+PROGRAMS = {name: load(f"zoo:{name}") for name in NETWORKS}
+
+
+@pytest.mark.parametrize("chip", ["stm32n6", "luna-arcs"])
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_a_cascade_takes_the_cycles_and_bytes_of_its_op(chip: str, data: st.DataObject) -> None:
+    """It has room in what its op needs, and none in less than what it reads and makes."""
+    network = data.draw(st.sampled_from(sorted(NETWORKS)))
+    program, target = PROGRAMS[network], load_chip(chip)
+    start, stop = NETWORKS[network]
+    count = data.draw(st.integers(2, stop - start))
+    ops = list(program.ops())[start : start + count]
+    heights = tuple(data.draw(st.integers(1, op.work.rows)) for op in ops)
+    names = tuple(op.name for op in ops)
+    try:
+        made = cascade_op(program, ops, CascadeChoice(names, heights, target.npu.rolling_buffers))
+    except ValueError:
+        return
+    assert isinstance(made.work, CascadeWork)
+    chain, leaving = Chain(heights, (), 1, True), frozenset(made.outputs)
+    (way,) = ways(program, target, ops, leaving, chain, ROOM)
+    exact = target.npu.rolling_buffers  # else cycles between two rungs are those of the lower one
+    assert way[3] == cascade_cycles(target.npu, made) if exact else way[3] <= cascade_cycles(target.npu, made)
+    operands = sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs))
+    most = made.work.workspace + program.block_bytes(made) + operands
+    assert ways(program, target, ops, leaving, chain, most)
+    assert not ways(program, target, ops, leaving, chain, operands - 1)

@@ -17,6 +17,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.array import Division
@@ -101,19 +102,32 @@ def _at_least(sums: Cycles, count: int) -> float:
 def quickest_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int) -> tuple[int, ...]:
     """The ``BEST`` numbers of rows for stripes, of which only the last one may have others, by the cycles of
     so many channels of ``op``; none that are as slow as all rows."""
-    work = op.work
-    if isinstance(ethos, EthosU85) or not isinstance(work, Conv | Pool):
+    cycles = least_by_rows(ethos, op, channels)
+    if cycles is None:
         return ()
-    depthwise = is_depthwise(op, work)
-    if _is_several(work, depthwise):
-        return ()
-    layer = layer_of(work.part(work.rows, channels), DTYPE_BITS[op.dtype], depthwise)[1]
-    cycles = _cycles_by_rows(ethos, layer, op.kind, np.array([layer.output.depth]))[:, 0]
     rows = np.arange(1, len(cycles) + 1)
     rest = len(cycles) % rows
     total = cycles * (len(cycles) // rows) + np.where(rest > 0, cycles[rest - 1], 0)
     best = rows[np.argsort(total, kind="stable")[:BEST]]
     return tuple(each for each in best.tolist() if total[each - 1] < total[-1])
+
+
+def least_by_rows(
+    ethos: EthosNpu | EthosU85, op: Op, channels: int, band: Band | None = None
+) -> Cycles | None:
+    """The least cycles of 1, 2, 3 ... rows by so many channels of ``op``, in all columns or those of a band;
+    None where they are not known for all rows at once."""
+    work = op.work
+    if isinstance(ethos, EthosU85) or not isinstance(work, Conv | Pool):
+        return None
+    depthwise = is_depthwise(op, work)
+    if _is_several(work, depthwise):
+        return None
+    part = work.part(work.rows, channels)
+    if band is not None:
+        part = replace(part, window=part.window.in_band(band.columns))
+    layer = layer_of(part, DTYPE_BITS[op.dtype], depthwise)[1]
+    return _cycles_by_rows(ethos, layer, op.kind, np.array([layer.output.depth]))[:, 0]
 
 
 @lru_cache(maxsize=1 << 12)

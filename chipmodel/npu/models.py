@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import Any
 
 from chipmodel.hardware.chip import ArrayCosts, Npu
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import SingleWork
 from chipmodel.npu.array import Division, OpKind, kind_of_op, least_array_cycles
 
@@ -35,6 +37,8 @@ class NpuModel:
     """The same for ``model_cycles``; empty where work takes the least of its division into one part."""
     stripes: str = ""
     """The same for ``quickest_stripes``; empty where no part of an op is faster alone."""
+    by_rows: str = ""
+    """The same for ``least_cycles_by_rows``; empty where each number of rows is looked at."""
 
 
 def least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
@@ -50,6 +54,11 @@ def _least_array_cycles(
     return least_array_cycles(npu.value, work, dtype, division, kind)
 
 
+PLAIN_BITS = 16
+"""Bits of an element up to which parts take what their layers do."""
+ROUNDING = 1e-6
+"""Cycles by which sums of floats may be too high."""
+
 _MODELS = (
     NpuModel(lambda npu: npu.luna, "luna_op:least_luna_cycles", "luna_op:luna_cycles"),
     NpuModel(lambda npu: npu.vector, "vector_cpu:least_vector_cpu_cycles", "vector_cpu:vector_cpu_cycles"),
@@ -58,6 +67,7 @@ _MODELS = (
         "ethos_bound:least_ethos_cycles",
         "ethos:ethos_cycles",
         "ethos_parts:quickest_rows",
+        "ethos_parts:least_by_rows",
     ),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
@@ -89,6 +99,19 @@ def quickest_stripes(npu: Npu, op: Op, channels: int) -> tuple[int, ...]:
         return ()
     rows: tuple[int, ...] = imported(f"chipmodel.npu.{model.stripes}")(parameters, op, channels)
     return rows
+
+
+def least_cycles_by_rows(npu: Npu, op: Op, band: Band | None) -> tuple[int, ...]:
+    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op`` by all channels, in the columns of a
+    band if there is one: nearly what they take, and quick for all rows at once. Empty where the model has
+    none."""
+    model, parameters = _model_of(npu)
+    plain = op.cycles is None and op.weights_in_place is None and op.accumulator is None
+    wide = DTYPE_BITS[op.dtype] > PLAIN_BITS or op.further_cycles or op.kind == "average_pool"
+    if not model.by_rows or not plain or wide:
+        return ()
+    found = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, op.work.channels, band)
+    return () if found is None else tuple(max(1, ceil(each - ROUNDING)) for each in found.tolist())
 
 
 def launch_cycles(npu: Npu) -> int:

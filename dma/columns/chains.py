@@ -37,12 +37,13 @@ class ChainOps:
         sizes = [self.program.block_bytes(op) for op in self.ops]
         tried = heights(rows, own.heights if own else None)
         names = list(dict.fromkeys(n for op in self.ops for n in (*op.inputs, *op.outputs)))
-        bands, sets = self._bands(shape, names, rows, tried, own)
+        banded = [each for each in tried if in_bands(each, rows) or (own and each == own.heights)]
+        bands, sets = self._bands(shape, names, rows, banded, own)
         choices = [
             (*choice, number)
             for choice in tried
             for number in range(sets + 1)
-            if not number or in_bands(choice, rows) or (own and choice == own.heights)
+            if not number or choice in banded
         ]
         needs, ops, makes = self._ops(shape, names, rows, sizes, tried)
         return Stretch(

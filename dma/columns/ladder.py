@@ -60,7 +60,10 @@ def heights(rows: Sequence[int], own: tuple[int, ...] | None) -> list[tuple[int,
 
 
 def in_bands(choice: Sequence[int], rows: Sequence[int]) -> bool:
-    """Whether heights are tried in bands of columns, too: those that are equal or in proportion."""
+    """Whether heights are tried in bands of columns, too: those that are equal or in proportion, of a power
+    of two of the last op's rows."""
+    if choice[-1].bit_count() > 1:
+        return False
     pairs = list(zip(choice, rows, strict=True))
     in_proportion = all(height == max(1, count * choice[-1] // rows[-1]) for height, count in pairs)
     return in_proportion or all(height == min(max(choice), count) for height, count in pairs)

@@ -1,0 +1,37 @@
+"""Cycles of parts of windows on Ethos-U55, all numbers of rows at once."""
+
+import pytest
+
+from chipmodel.cascades.columns import op_columns
+from chipmodel.geometry.interval import Interval
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.cascade_work import Band
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.models import least_cycles_by_rows
+from workloads.load import load
+
+
+@pytest.mark.parametrize("network", ["ds_cnn", "mobilenetv1_025"])
+def test_all_rows_at_once_take_no_more_than_each_number(network: str) -> None:
+    npu, program = load_chip("alif-e7").npu, load(f"zoo:{network}")
+    known = [(op, found) for op in program.ops() if (found := least_cycles_by_rows(npu, op, None))]
+    assert len(known) > 5
+    total = least = 0
+    for op, found in known:
+        assert len(found) == op.work.rows
+        for rows in {1, 2, 3, op.work.rows // 2 or 1, op.work.rows}.intersection(range(1, op.work.rows + 1)):
+            exact = op_cycles(npu, op, rows, op.work.channels)
+            assert found[rows - 1] <= exact, (op.name, rows)
+            total += exact
+            least += found[rows - 1]
+    assert least > 0.95 * total
+
+
+def test_a_band_takes_fewer_cycles_than_all_columns() -> None:
+    npu, program = load_chip("alif-e7").npu, load("zoo:ds_cnn")
+    op = next(program.ops())
+    columns = op_columns(program, op) or 0
+    band = Band(Interval(0, columns // 2), columns)
+    narrow, whole = least_cycles_by_rows(npu, op, band), least_cycles_by_rows(npu, op, None)
+    assert narrow[-1] < whole[-1]
+    assert narrow[-1] <= op_cycles(npu, op, op.work.rows, op.work.channels, band)

@@ -1,6 +1,8 @@
 #include "module.h"
 
 #include "borders.h"
+#include "cascade_ways.h"
+#include "op_ways.h"
 
 namespace {
 

@@ -1,0 +1,399 @@
+// The ways to run a stretch as a cascade: bytes at its steps, NPU and DMA cycles, and waits.
+#pragma once
+
+#include "ways.h"
+
+namespace columns {
+
+// The ways of several ops as a cascade.
+class CascadeWays {
+public:
+    CascadeWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best)
+        : stretch_(stretch), chip_(chip), places_(places), best_(best) {}
+
+    // One choice of `heights`, with each of the sets of weights that are loaded again.
+    void take(Int number, const Int *heights, const Bands &bands, const std::vector<Int> &again,
+              const std::vector<Int> &groups, Int most_steps) {
+        walk_ = Walker(stretch_, heights, most_steps / bands.count).walk(bands.count);
+        if (!walk_.possible) {
+            return;
+        }
+        bands_ = bands;
+        in_band_ = Int(walk_.ends.size()) / bands.count;
+        count_steps();
+        for (Int stripe : groups) {
+            if (stripe > 1 && stripe > in_band_) {
+                break;
+            }
+            measure(stripe);
+            for (Int set = 0; set < Int(again.size()); ++set) {
+                if (hold_weights(again[set])) {
+                    for (Int place = 0; place < places_.count; ++place) {
+                        take_place(place, {number, set, stripe, 0});
+                    }
+                }
+            }
+        }
+    }
+
+private:
+    Int cycles(const Step &step) const {
+        const Int at = bands_.cycles ? bands_.cycles[step.band * stretch_.count() + step.op] : stretch_.ops[step.op].cycles;
+        return stretch_.table[at + step.rows.size()];
+    }
+
+    // The columns of a tensor in a band, and of how many.
+    std::pair<Int, Int> columns(Int tensor, Int band) const {
+        return bands_.columns ? std::pair{bands_.columns[band * Int(stretch_.tensors.size()) + tensor],
+                                          bands_.of_columns[tensor]}
+                              : std::pair<Int, Int>{1, 1};
+    }
+
+    // The stripe of a group: none has groups of two bands.
+    Int stripe_of(Int group, Int size) const {
+        const Int each = (in_band_ + size - 1) / size;
+        return group / in_band_ * each + group % in_band_ / size;
+    }
+
+    void count_steps() {
+        const Int ops = stretch_.count(), tensors = Int(stretch_.tensors.size());
+        computed_.assign(ops, 0);
+        begins_.assign(ops, -1);
+        first_read_.assign(tensors, -1);
+        used_.assign(tensors, Span{-1, -1});
+        spans_.assign(ops, Span{-1, -1});
+        std::vector<bool> parts(ops, false);
+        total_ = 0;
+        for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
+            const Step &step = walk_.steps[at];
+            const OpRow &op = stretch_.ops[step.op];
+            begins_[step.op] = begins_[step.op] < 0 ? total_ : begins_[step.op];
+            touch(spans_[step.op], at);
+            for (Int need = op.needs; need < op.needs_end; ++need) {
+                const Int tensor = stretch_.needs[need].tensor;
+                first_read_[tensor] = first_read_[tensor] < 0 ? total_ : first_read_[tensor];
+                touch(used_[tensor], at);
+            }
+            for (Int make = op.makes; make < op.makes_end; ++make) {
+                touch(used_[stretch_.makes[make]], at);
+            }
+            computed_[step.op] += cycles(step);
+            total_ += cycles(step);
+            parts[step.op] = parts[step.op] || step.rows.size() < op.rows;
+        }
+        inside_.clear();
+        for (Int at = 0; at < tensors; ++at) {
+            const TensorRow &tensor = stretch_.tensors[at];
+            if (tensor.role == INSIDE) {
+                Int widest = 0;
+                for (Int band = 0; band < bands_.count; ++band) {
+                    widest = std::max(widest, columns(at, band).first);
+                }
+                add_inside(used_[at], walk_.most[at] * tensor.bytes / tensor.rows * widest / columns(at, 0).second);
+            }
+        }
+        for (Int op = 0; op < ops; ++op) {
+            add_inside(spans_[op], parts[op] ? stretch_.ops[op].carried : 0);
+        }
+    }
+
+    static void touch(Span &span, Int at) { span = {span.start < 0 ? at : span.start, at}; }
+
+    void add_inside(Span span, Int bytes) {
+        if (bytes) {
+            inside_.push_back({span.start, span.stop, bytes, bytes});
+        }
+    }
+
+    // Buffers, transfers and waits of each tensor that may pass, with so many groups a stripe.
+    void measure(Int stripe) {
+        passing_.assign(stretch_.tensors.size(), Passing{});
+        for (Int tensor = 0; tensor < Int(stretch_.tensors.size()); ++tensor) {
+            if (stretch_.tensors[tensor].role == INPUT) {
+                measure_input(tensor, stripe);
+            } else if (stretch_.tensors[tensor].role == OUTPUT) {
+                measure_output(tensor);
+            }
+        }
+    }
+
+    void measure_input(Int tensor, Int stripe) {
+        const Int stripes = bands_.count * ((in_band_ + stripe - 1) / stripe);
+        std::vector<Span> read(stripes);
+        std::vector<Int> shares(bands_.columns ? stripes : 0);
+        std::vector<bool> reader(stretch_.ops.size(), false);
+        Int group = 0, compute = 0;
+        for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
+            group += at == walk_.ends[group];
+            const Step &step = walk_.steps[at];
+            const OpRow &op = stretch_.ops[step.op];
+            for (Int need = op.needs; need < op.needs_end; ++need) {
+                if (stretch_.needs[need].tensor == tensor) {
+                    read[stripe_of(group, stripe)].join(stretch_.reads(stretch_.needs[need], step.rows));
+                    reader[step.op] = true;
+                    if (!shares.empty()) {
+                        shares[stripe_of(group, stripe)] = columns(tensor, step.band).first;
+                    }
+                }
+            }
+        }
+        Loads loads(stretch_.tensors[tensor], read, chip_.load, shares, columns(tensor, 0).second);
+        Passing &found = passing_[tensor];
+        found.bytes[0] = loads.bytes(1, loads.parts());
+        found.bytes[1] = loads.bytes(2, loads.parts());
+        Int largest = 0;
+        for (std::size_t at = 0; at < loads.count(); ++at) {
+            const Int cycles = loads.cycles(at);
+            found.first = found.cycles ? found.first : cycles;
+            found.apart += found.cycles ? loads.cycles(at, true) : 0;
+            found.cycles += cycles;
+            largest = std::max(largest, cycles);
+        }
+        set_ahead(found, loads, largest);
+        Int before = -1, gap = 0;
+        group = 0;
+        for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
+            group += at == walk_.ends[group];
+            const Step &step = walk_.steps[at];
+            if (!reader[step.op]) {
+                gap += cycles(step);
+                continue;
+            }
+            const Int here = stripe_of(group, stripe);
+            if (before >= 0 && here != before) {
+                Int loaded = 0;
+                for (Int next = before + 1; next <= here; ++next) {
+                    loaded += loads.cycles(next, true);
+                }
+                found.wait += std::max<Int>(0, loaded - gap);
+            }
+            before = here;
+            gap = 0;
+            compute += cycles(step);
+        }
+        found.computed = compute;
+    }
+
+    // Each step that makes rows of an output stores them; sums are stored by the last one.
+    void measure_output(Int tensor) {
+        const TensorRow &row = stretch_.tensors[tensor];
+        const bool sums = stretch_.ops[row.maker].carried && row.role == OUTPUT && row.rolls < 0;
+        Passing &found = passing_[tensor];
+        Int gap = 0, before = 0, steps = 0, most = 0, compute = 0;
+        for (const Step &step : walk_.steps) {
+            if (step.op != row.maker) {
+                gap += cycles(step);
+                continue;
+            }
+            compute += cycles(step);
+            if (sums && step.rows.stop < stretch_.ops[step.op].rows) {
+                continue;
+            }
+            found.wait += std::max<Int>(0, before - gap);
+            const auto [part, of] = columns(tensor, step.band);
+            const Int bytes = sums ? row.bytes : row.bytes * step.rows.size() / row.rows * part / of;
+            before = chip_.store.cycles(bytes);
+            gap = 0;
+            found.cycles += before;
+            found.apart += before;
+            most = std::max(most, bytes);
+            ++steps;
+        }
+        found.last = before;
+        found.apart -= before;
+        found.bytes[0] = most;
+        found.bytes[1] = most * std::min<Int>(2, steps);
+        found.computed = compute;
+    }
+
+    // Weights of the set `again` take turns in one buffer; those of other ops stay. False where one of them
+    // would be loaded once.
+    bool hold_weights(Int again) {
+        again_ = again;
+        buffers_ = inside_;
+        kept_weights_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
+        std::vector<Int> turns(stretch_.ops.size(), 0);
+        for (Int op = 0; op < stretch_.count(); ++op) {
+            const Int weights = stretch_.ops[op].weights;
+            (is_again(op) ? turn_bytes_ : kept_weights_) =
+                is_again(op) ? std::max(turn_bytes_, weights) : kept_weights_ + weights;
+            turns_computed_ += is_again(op) ? computed_[op] : 0;
+        }
+        Int before = -1, gap = 0;
+        for (const Step &step : walk_.steps) {
+            if (!is_again(step.op)) {
+                gap += cycles(step);
+                continue;
+            }
+            if (step.op != before) {
+                const Int cycles = chip_.weights.cycles(stretch_.ops[step.op].weights);
+                turns_cycles_ += cycles;
+                turns_first_ = before < 0 ? cycles : turns_first_;
+                turns_wait_ += before < 0 ? 0 : std::max<Int>(0, cycles - gap);
+                ++turns[step.op];
+            }
+            before = step.op;
+            gap = 0;
+        }
+        Span turn{-1, -1};
+        for (Int op = 0; op < stretch_.count(); ++op) {
+            if (is_again(op) && turns[op] < 2) {
+                return false;
+            }
+            if (is_again(op)) {
+                turn = {turn.start < 0 ? spans_[op].start : std::min(turn.start, spans_[op].start),
+                        std::max(turn.stop, spans_[op].stop)};
+            } else if (stretch_.ops[op].weights) {
+                const Int weights = stretch_.ops[op].weights;
+                buffers_.push_back({spans_[op].start, Int(walk_.steps.size()) - 1, weights, weights});
+            }
+        }
+        if (turn_bytes_) {
+            buffers_.push_back({turn.start, turn.stop, turn_bytes_, turn_bytes_});
+        }
+        return true;
+    }
+
+    bool is_again(Int op) const { return again_ >> op & 1 && stretch_.ops[op].weights; }
+
+    void take_place(Int place, std::array<Int, 4> made_by) {
+        bool passes = false;
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            const TensorRow &row = stretch_.tensors[tensor];
+            const bool passing = row.role != INSIDE && places_.of(place, tensor) == PASSES;
+            if (passing && row.role == OUTPUT && first_read_[tensor] >= 0) {
+                return;  // What is read again inside has to be there.
+            }
+            passes = passes || passing;
+        }
+        if (!passes && made_by[2] > 1) {
+            return;
+        }
+        for (Int depth = 1; depth <= (passes ? 2 : 1); ++depth) {
+            made_by[3] = depth;
+            take_depth(place, depth, made_by);
+        }
+    }
+
+    void take_depth(Int place, Int depth, const std::array<Int, 4> &made_by) {
+        Int loads = chip_.weights.cycles(kept_weights_) + turns_cycles_, stores = 0, last = 0, wait = turns_wait_;
+        Int ahead = chip_.weights.cycles(kept_weights_) + turns_first_;
+        Int apart = std::max<Int>(0, turns_cycles_ - turns_first_), beside = std::min(apart, total_ - turns_computed_);
+        const Int end = Int(walk_.steps.size()) - 1;
+        std::vector<Buffer> buffers = buffers_;
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            const TensorRow &row = stretch_.tensors[tensor];
+            const Int place_of = places_.of(place, tensor);
+            if (row.role == INSIDE || place_of == FREE) {
+                continue;
+            }
+            if (place_of != PASSES) {
+                const Int start = place_of & BEFORE ? 0 : used_[tensor].start;
+                buffers.push_back({start, place_of & AFTER ? end : used_[tensor].stop, row.bytes, row.bytes});
+                loads += place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
+                ahead += place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
+                continue;
+            }
+            const Passing &passing = passing_[tensor];
+            buffers.push_back({used_[tensor].start, used_[tensor].stop, passing.bytes[depth - 1], passing.bytes[0]});
+            (row.role == INPUT ? loads : stores) += passing.cycles;
+            ahead += row.role == INPUT ? passing.ahead[depth - 1] : 0;
+            last += row.role == OUTPUT ? passing.last : 0;
+            if (depth == 1) {
+                wait = std::max(wait, passing.wait);
+                apart += passing.apart;
+                beside += std::min(passing.apart, total_ - passing.computed);
+            }
+        }
+        const Int size = fullest(buffers);
+        if (size > places_.room[place]) {
+            return;
+        }
+        Int first = 0, at_end = 0;
+        for (const Buffer &buffer : buffers) {
+            first += buffer.start == 0 ? buffer.single : 0;
+            at_end += buffer.stop == end ? buffer.single : 0;
+        }
+        wait = std::max(wait, apart - std::min(total_, beside));
+        const Int cycles = total_ + wait + (chip_.last ? last : 0);
+        best_.push_back({place, {size, first, at_end, needed(place), cycles, loads, stores, -ahead, -depth * last, 0}, made_by});
+    }
+
+    // Bytes that are there from one step to another; of a single buffer where there are two.
+    struct Buffer {
+        Int start, stop, bytes, single;
+    };
+
+    static Int fullest(const std::vector<Buffer> &buffers) {
+        Int start = 0, stop = buffers.empty() ? 0 : buffers[0].stop, sum = 0, most = 0;
+        for (const Buffer &buffer : buffers) {
+            start = std::max(start, buffer.start);
+            stop = std::min(stop, buffer.stop);
+            sum += buffer.bytes;
+        }
+        if (start <= stop) {
+            return sum;
+        }
+        for (const Buffer &at : buffers) {
+            Int here = 0;
+            for (const Buffer &buffer : buffers) {
+                here += buffer.start <= at.start && at.start <= buffer.stop ? buffer.bytes : 0;
+            }
+            most = std::max(most, here);
+        }
+        return most;
+    }
+
+    // DMA cycles that must have passed when the NPU begins, for each op's first step to have its weights and
+    // the first rows of what it reads.
+    Int needed(Int place) {
+        std::vector<std::pair<Int, Int>> events;
+        bool kept = false;
+        for (Int op = 0; op < stretch_.count(); ++op) {
+            const Int weights = stretch_.ops[op].weights;
+            if (weights && !is_again(op)) {
+                const Int cycles = chip_.weights.cycles(weights) - (kept ? chip_.weights.once : 0);
+                events.emplace_back(begins_[op], cycles);
+                kept = true;
+            }
+        }
+        if (turns_first_) {
+            Int first = -1;
+            for (Int op = 0; op < stretch_.count(); ++op) {
+                first = is_again(op) && (first < 0 || begins_[op] < first) ? begins_[op] : first;
+            }
+            events.emplace_back(first, turns_first_);
+        }
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            const Int place_of = places_.of(place, tensor);
+            if (place_of & COMES) {
+                events.emplace_back(first_read_[tensor], chip_.load.cycles(stretch_.tensors[tensor].bytes));
+            } else if (stretch_.tensors[tensor].role == INPUT && place_of == PASSES) {
+                events.emplace_back(first_read_[tensor], passing_[tensor].first);
+            }
+        }
+        std::sort(events.begin(), events.end());
+        Int moved = 0, most = 0;
+        for (const auto &[begins, cycles] : events) {
+            moved += cycles;
+            most = std::max(most, moved - begins);
+        }
+        return most;
+    }
+
+    const Stretch &stretch_;
+    const Chip &chip_;
+    const Places &places_;
+    Taker &best_;
+    Walk walk_;
+    Bands bands_;
+    Int in_band_ = 1;
+    std::vector<Passing> passing_;
+    std::vector<Int> computed_, begins_, first_read_;
+    std::vector<Span> used_, spans_;
+    std::vector<Buffer> inside_, buffers_;
+    Int total_ = 0, again_ = 0, kept_weights_ = 0, turn_bytes_ = 0;
+    Int turns_cycles_ = 0, turns_first_ = 0, turns_wait_ = 0, turns_computed_ = 0;
+};
+
+} // namespace columns

@@ -1,0 +1,208 @@
+// The ways to run one op on its own, in stripes of rows and slices of channels.
+#pragma once
+
+#include "ways.h"
+
+namespace columns {
+
+// A way to cut one op, rows of the first stripe if it has fewer, and the NPU cycles of all parts.
+struct Cut {
+    Int rows, channels, first, cycles;
+};
+
+// The ways of one op on its own.
+class OpWays {
+public:
+    OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels,
+           const Int *by_channels)
+        : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels),
+          by_channels_(by_channels) {}
+
+    void take(Int number, const Cut &cut) {
+        const OpRow &op = stretch_.ops[0];
+        starts_.clear();
+        for (Int start = 0; start < op.rows; start += start || !cut.first ? cut.rows : cut.first) {
+            starts_.push_back(start);
+        }
+        stripes_ = Int(starts_.size());
+        starts_.push_back(op.rows);
+        slices_ = (channels_ + cut.channels - 1) / cut.channels;
+        last_slice_ = channels_ - (slices_ - 1) * cut.channels;
+        compute_ = cut.cycles;
+        for (Int outer = 0; outer < (stripes_ > 1 && slices_ > 1 ? 2 : 1); ++outer) {
+            weigh(cut, outer);
+            measure(cut, outer);
+            for (Int place = 0; place < places_.count; ++place) {
+                take_place(place, {number, outer, 0, 0});
+            }
+        }
+    }
+
+private:
+    // Loads of slices of weights, each again for every stripe unless slices are outside.
+    void weigh(const Cut &cut, Int outer) {
+        const Int weights = stretch_.ops[0].weights;
+        slice_ = (weights * std::min(cut.channels, channels_) + channels_ - 1) / channels_;
+        const Int whole = chip_.weights.cycles(slice_);
+        const Int rest = chip_.weights.cycles((weights * last_slice_ + channels_ - 1) / channels_);
+        const Int rounds = outer || slices_ == 1 ? 1 : stripes_;
+        slice_loads_ = weights ? rounds * slices_ : 0;
+        slice_cycles_ = slices_ > 1 ? whole : rest;
+        last_cycles_ = rest;
+        rounds_ = rounds;
+        weight_cycles_ = weights ? rounds * ((slices_ - 1) * whole + rest) : 0;
+    }
+
+    void measure(const Cut &cut, Int outer) {
+        const OpRow &op = stretch_.ops[0];
+        passing_.assign(stretch_.tensors.size(), Passing{});
+        for (Int at = op.needs; at < op.needs_end; ++at) {
+            const NeedRow &need = stretch_.needs[at];
+            TensorRow tensor = stretch_.tensors[need.tensor];
+            tensor.rolls = tensor.rolls > 0 && !(outer && slices_ > 1);
+            std::vector<Span> read;
+            for (Int stripe = 0; stripe < stripes_; ++stripe) {
+                read.push_back(stretch_.reads(need, {starts_[stripe], starts_[stripe + 1]}));
+            }
+            measure_input(need.tensor, tensor, read, cut, outer, by_channels_[at]);
+        }
+        for (Int at = op.makes; at < op.makes_end; ++at) {
+            measure_output(stretch_.makes[at], cut);
+        }
+    }
+
+    void measure_input(Int number, const TensorRow &tensor, const std::vector<Span> &read, const Cut &cut,
+                       Int outer, Int of_channels) {
+        const bool divided = of_channels && slices_ > 1;
+        const std::vector<Int> wide(divided ? read.size() : 0, std::min(cut.channels, channels_));
+        Loads loads(tensor, read, chip_.load, wide, divided ? channels_ : 1);
+        Passing found;
+        const Int parts = loads.parts() * (divided ? slices_ : 1);
+        found.bytes[0] = loads.bytes(1, parts);
+        found.bytes[1] = loads.bytes(2, parts);
+        Int once = 0, late = 0, largest = 0;
+        for (std::size_t at = 0; at < loads.count(); ++at) {
+            const Int cycles = loads.cycles(at);
+            found.first = at ? found.first : cycles;
+            largest = std::max(largest, cycles);
+            once += cycles;
+            late += at ? loads.cycles(at, true) : 0;
+        }
+        // Slices that read other channels load each their own, in full but for the last, smaller one.
+        Int times = divided || (outer && slices_ > 1 && loads.parts() > 1) ? slices_ : 1;
+        if (divided) {
+            Loads rest(tensor, read, chip_.load, std::vector<Int>(read.size(), last_slice_), channels_);
+            Int end = 0;
+            for (std::size_t at = 0; at < rest.count(); ++at) {
+                end += rest.cycles(at);
+            }
+            found.cycles = (times - 1) * once + end;
+        } else {
+            found.cycles = times * once;
+        }
+        found.apart = loads.rolls() ? late : found.cycles - found.first;
+        set_ahead(found, loads, largest);
+        passing_[number].bytes[0] = std::max(passing_[number].bytes[0], found.bytes[0]);
+        if (passing_[number].cycles <= found.cycles) {
+            const Int most = std::max(passing_[number].bytes[1], found.bytes[1]);
+            found.bytes[0] = passing_[number].bytes[0];
+            found.bytes[1] = most;
+            passing_[number] = found;
+        }
+    }
+
+    void measure_output(Int number, const Cut &cut) {
+        const TensorRow &tensor = stretch_.tensors[number];
+        const OpRow &op = stretch_.ops[0];
+        auto bytes = [&](Int rows, Int channels) {
+            return (tensor.bytes * rows * channels + op.rows * channels_ - 1) / (op.rows * channels_);
+        };
+        const Int channels = std::min(cut.channels, channels_);
+        Passing &found = passing_[number];
+        found.cycles = 0;
+        for (Int stripe = 0; stripe < stripes_; ++stripe) {
+            const Int rows = starts_[stripe + 1] - starts_[stripe];
+            found.last = chip_.store.cycles(bytes(rows, last_slice_));
+            found.cycles += (slices_ - 1) * chip_.store.cycles(bytes(rows, channels)) + found.last;
+        }
+        found.apart = std::max<Int>(0, found.cycles - found.last);
+        found.bytes[0] = bytes(std::min(cut.rows, op.rows), channels);
+        found.bytes[1] = found.bytes[0] * std::min<Int>(2, stripes_ * slices_);
+    }
+
+    void take_place(Int place, std::array<Int, 4> made_by) {
+        bool passes = false;
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            passes = passes || places_.of(place, tensor) == PASSES;
+        }
+        if (!passes && stripes_ > 1) {
+            return;
+        }
+        for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 ? 2 : 1); ++depth) {
+            for (Int slices = 1; slices <= (slice_loads_ > 1 ? 2 : 1); ++slices) {
+                made_by[2] = depth;
+                made_by[3] = slices;
+                take_buffers(place, depth, slices, made_by);
+            }
+        }
+    }
+
+    void take_buffers(Int place, Int depth, Int slices, const std::array<Int, 4> &made_by) {
+        const bool parts = stripes_ * slices_ > 1;
+        Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
+        Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, first = slice_loads_ ? slice_cycles_ : 0;
+        Int ahead = slice_loads_ ? slices * slice_cycles_ : 0;
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            const Int place_of = places_.of(place, tensor);
+            const TensorRow &row = stretch_.tensors[tensor];
+            if (place_of == FREE) {
+                continue;
+            }
+            if (place_of != PASSES) {
+                const Int comes = place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
+                size += row.bytes;
+                single += row.bytes;
+                loads += comes;
+                first += comes;
+                ahead += comes;
+                continue;
+            }
+            const Passing &passing = passing_[tensor];
+            const bool input = row.role == INPUT;
+            size += passing.bytes[depth - 1];
+            single += passing.bytes[0];
+            (input ? loads : stores) += passing.cycles;
+            first += input ? passing.first : 0;
+            ahead += input ? passing.ahead[depth - 1] : 0;
+            last += input ? 0 : passing.last;
+            apart += depth == 1 ? passing.apart : 0;
+        }
+        const Int room = places_.room[place];
+        if (size > room) {
+            return;
+        }
+        if (slices == 1 && slice_loads_ > 1) {
+            // Pieces of the next slice come into what is free, before its buffer is.
+            const Int early = (room - size) * chip_.weights.numerator / chip_.weights.denominator + 1;
+            apart += (rounds_ * (slices_ - 1) - 1) * std::max<Int>(0, slice_cycles_ - early) +
+                     rounds_ * std::max<Int>(0, last_cycles_ - early);
+        }
+        const Int cycles = compute_ + apart + (chip_.last ? last : 0);
+        best_.push_back({place,
+                   {size, single, single, first, cycles, loads, stores, -ahead, -depth * last, Int(stripes_ == 1)},
+                   made_by});
+    }
+
+    const Stretch &stretch_;
+    const Chip &chip_;
+    const Places &places_;
+    Taker &best_;
+    const Int channels_;
+    const Int *by_channels_;
+    std::vector<Passing> passing_;
+    std::vector<Int> starts_;  // rows at which stripes begin, and the end
+    Int stripes_ = 1, slices_ = 1, last_slice_ = 1, compute_ = 0;
+    Int slice_ = 0, slice_loads_ = 0, slice_cycles_ = 0, last_cycles_ = 0, weight_cycles_ = 0, rounds_ = 1;
+};
+
+} // namespace columns

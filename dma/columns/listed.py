@@ -45,9 +45,12 @@ class ListedWays:
         self._numbers = SharedNumbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
-        starts = deadline.during(range(len(ops)), "the ways to run ops are listed")
-        known = ((start, stop) for start in starts for stop in _stops(start, joins, self.longest))
-        self._stretches = {each: self._stretch(*each) for each in known if self._is_tried(*each)}
+        self._stretches: dict[tuple[int, int], Stretch | None] = {}
+        for start in range(len(ops)):
+            deadline.require("the ways to run ops are listed")
+            for stop in _stops(start, joins, self.longest):
+                if self._is_tried(start, stop):
+                    self._stretches[start, stop] = self._stretch(start, stop)
         self.table: Integers = self._numbers.table()
 
     def stretch(self, start: int, stop: int) -> Stretch | None:

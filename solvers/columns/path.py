@@ -154,22 +154,23 @@ class _PathSearch:
                 self.begun[start] = times.copy()
 
     def _take(self, start: int, stop: int) -> None:
-        """Reach border ``stop`` by any way of the stretch."""
+        """Reach border ``stop`` by any way of the stretch. An op that fits in no listed way may have any."""
         reached = BorderTimes(self.points, self.width, self.times[start], self.times[stop])
         stretch = self.columns.stretch(start, stop)
-        if stretch is not None:
-            border = border_of(self.amounts, stretch, start, stop)
-            if border is not None:
-                self._link(start, stop, take_ways(self.columns, stretch, border, reached))
-        if self.columns.any_way(start, stop):
+        border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
+        found = 0
+        if stretch is not None and border is not None:
+            found = self._link(start, stop, take_ways(self.columns, stretch, border, reached))
+        if self.columns.any_way(start, stop) or (not found and stop == start + 1):
             table = _any_way(self.amounts, start, stop)
             reach(table, reached)
             self._link(start, stop, table)
 
-    def _link(self, start: int, stop: int, table: Cycles) -> None:
+    def _link(self, start: int, stop: int, table: Cycles) -> int:
         self.ways += len(table)
         if len(table):
             self.links[stop].append(_BorderWays(start, table))
+        return len(table)
 
     def _legs(self) -> list[Leg]:
         """A fastest path, from its end on."""

@@ -79,3 +79,11 @@ def test_the_ways_of_a_plan_are_its_cuts() -> None:
     assert ways.cuts.keys() >= {op.name for op in result.program.ops()}
     assert {chain.ops for chain in result.schedule.cascades} == ways.chains.keys() != set()
     assert all(cut.first < cut.rows for cut in ways.cuts.values())
+
+
+def test_an_op_that_fits_in_no_listed_way_may_have_any() -> None:
+    program = reuse(load("zoo:ds_cnn"), "all")
+    target = load_chip("stm32n6").with_memory(64)
+    found = listed_bound(program, target, {}, True, PlanWays())
+    assert found is not None
+    assert 0 < found.cycles < 10**9

@@ -153,6 +153,8 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
     total = result.trace.cycles
     peak, capacity = result.solved.peak, result.capacity
     over = ratio(total - result.lower_bound_cycles, result.lower_bound_cycles)
+    least = result.bound.any_plan
+    any_plan = "" if least is None else f"; any plan takes {count(least)} at least"
     hidden = percent(ratio(result.hidden_cycles, sums.dma_cycles))
     npu, dma = ratio(sums.compute_cycles, result.npu_cycles), ratio(sums.dma_cycles, total)
     stalled = f"{count(result.npu_cycles - sums.compute_cycles)} cycles of waiting"
@@ -176,7 +178,7 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
         SummaryTile(
             "Time lower bound",
             count(result.lower_bound_cycles),
-            f"cycles; gap {percent(over)}{ordered}; for {space_words(result.bound)}",
+            f"cycles; gap {percent(over)}{ordered}; for {space_words(result.bound)}{any_plan}",
         ),
         SummaryTile("Memory lower bound", size(result.solved.lower_bound), peak_gap(result)),
         SummaryTile(f"{off_chip(result)} traffic", size(sums.loaded_bytes + sums.stored_bytes), moved),

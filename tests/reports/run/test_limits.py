@@ -5,12 +5,13 @@ from dataclasses import replace
 from chipmodel.answers.result import Result
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.schedule import Late
-from chipmodel.model.time_bound import Binding, TimeBound
+from chipmodel.model.time_bound import LISTED, Binding, TimeBound
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
 from reports.run.limits import bound_words, late_ops, psram_words
+from reports.run.page import render_page
 from reports.run.summary import print_summary
 from reports.words import headline
 from tests.chipmodel.machine.test_simulate import PLAIN
@@ -99,3 +100,17 @@ def test_the_terminal_names_the_worst() -> None:
     assert "Weights too late (5 ops): b by 1,500 cycles, a by 1,000 cycles, e by 3 cycles, " in text
     assert "d by 2 cycles and 1 more" in text
     assert "too late" not in summary(sample())
+
+
+def test_both_bounds_are_said_where_listed_plans_have_the_higher_one() -> None:
+    result = sample()
+    cycles = result.trace.cycles
+    bound = TimeBound(cycles - 1, (), LISTED[True], ways=1234, any_plan=cycles // 2)
+    result = replace(result, bound=bound)
+    said = on_console(lambda console: print_summary(result, console), width=200)
+    assert "1,234 listed ways to run ops, with or without cascades" in said
+    assert f"of any plan {cycles // 2:,}" in " ".join(said.split())
+    page = render_page(result)
+    assert f"with or without cascades; any plan takes {cycles // 2:,} at least" in page
+    found = document(result)
+    assert (found["listed_ways"], found["any_plan_bound_cycles"]) == (1234, cycles // 2)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import groupby
 
-from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, tensors_along
+from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, joined_legs, tensors_along
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.short_path import short_path
-from chipmodel.model.time_bound import LISTED, Binding, TimeBound
+from chipmodel.model.time_bound import LISTED, TimeBound
 from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from solvers.columns.kernel import Rates, is_compiled
-from solvers.columns.path import PathTime, least_time
+from solvers.columns.path import least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.problem import FluidProblem
 
@@ -45,7 +44,9 @@ def listed_bound(
     ops = [op for op, _ in short.runs]
     columns = _listed(program, chip, ops, problem, own, deadline)
     found = least_time(problem, columns, deadline=deadline)
-    return TimeBound(found.cycles, tuple(_bindings(found, ops)), LISTED[cascades], found.ways)
+    return TimeBound(
+        found.cycles, tuple(joined_legs(found, [op.name for op in ops])), LISTED[cascades], found.ways
+    )
 
 
 def _listed(
@@ -88,13 +89,3 @@ def _unlisted(program: Program, ops: list[Op], problem: FluidProblem, set_up: in
         again = bool(known.weights) and known.set_up < set_up
         if op.absorbs or known.shares or again or known.weights != program.block_bytes(op):
             yield run
-
-
-def _bindings(found: PathTime, ops: list[Op]) -> Iterator[Binding]:
-    """Neighbouring legs that the same unit bounds, as one."""
-    timed = [("dma" if leg.cycles > leg.computed else "npu", leg) for leg in found.legs]
-    for unit, group in groupby(timed, key=lambda each: each[0]):
-        legs = [leg for _, leg in group]
-        first, last = ops[legs[0].start].name, ops[legs[-1].stop - 1].name
-        full = unit == "dma" and any(leg.full for leg in legs)
-        yield Binding("npu" if unit == "npu" else "dma", first, last, sum(leg.cycles for leg in legs), full)

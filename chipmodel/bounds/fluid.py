@@ -29,7 +29,8 @@ from chipmodel.model.work import Conv, Matmul, Pool, Vector
 from chipmodel.npu.least_costs import least_cycles, read_share, written_share
 from chipmodel.npu.models import launch_cycles
 from chipmodel.rewrites.rows_in_place import may_take_rows
-from solvers.fluid.dynamic_program import FluidTime, least_time
+from solvers.fluid.borders import FluidTime
+from solvers.fluid.dynamic_program import least_time
 from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 
 KNOWN_OPS = 4096
@@ -62,10 +63,10 @@ def fluid_bound(
     found = least_time(problem)
     short = short_path(program, path, MAX_OP_RUNS)
     names = [op.name for op, _ in short.runs] if short else []
-    return TimeBound(found.cycles, tuple(_bindings(found, names)))
+    return TimeBound(found.cycles, tuple(joined_legs(found, names)))
 
 
-def _bindings(found: FluidTime, names: list[str]) -> Iterator[Binding]:
+def joined_legs(found: FluidTime, names: list[str]) -> Iterator[Binding]:
     """Join neighbouring legs that the same unit bounds: the DMA engine where they take longer than they
     compute."""
     timed = [("dma" if leg.cycles > leg.computed else "npu", leg) for leg in found.legs]

@@ -18,7 +18,7 @@ from solvers.columns.kernel import Integers
 
 
 class SharedNumbers:
-    """SharedNumbers are added while stretches are made; ``table`` has all of them."""
+    """Numbers that are added while stretches are made; ``table`` has all of them."""
 
     def __init__(self, npu: Npu, ops: Sequence[Op]) -> None:
         self.npu = npu

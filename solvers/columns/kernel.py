@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -138,7 +137,7 @@ def is_compiled() -> bool:
 
 
 def _kernel() -> _ColumnKernel:
-    return cast(_ColumnKernel, import_module("solvers.search._kernel"))
+    return cast(_ColumnKernel, compiled_kernel())
 
 
 def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached: BorderTimes) -> Integers:
@@ -148,21 +147,10 @@ def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached:
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
     )
-    found = _kernel().column_ways(
-        (
-            *(stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices),
-            *(
-                stretch.again,
-                GROUPS,
-                border.places,
-                border.room,
-                border.in_parts,
-                stretch.by_channels,
-                stretch.bands,
-            ),
-            *(np.array(settings, np.int64), border.moves, border.fitting),
-        )
-    )
+    described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
+    placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
+    around = stretch.bands, np.array(settings, np.int64), border.moves, border.fitting
+    found = _kernel().column_ways((*described, *placed, *around))
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 4)
     reach(table, reached)
     return table

@@ -1,25 +1,28 @@
 """The least time of a run as a fluid, by dynamic programming over borders.
 
-For each border, and each set of tracked tensors that are in SharedMemory there, a function says how early
-the border can be reached with at least so many DMA cycles moved *ahead*: more than what the runs before load
-and store; negative where stores are still to come. Such a function never falls. It also need not grow by more
-than one cycle a cycle: where there is no room for more, the next runs may wait for it. So between two points
-of a grid it is at least what either end says, and the best amount before some runs is known: just what they
-cannot hide.
-
-All numbers are integers, rounded so that the result is a lower bound.
+The ways over runs are closed forms, which hold for any plan whatever; ``solvers.fluid.borders`` says
+what a border knows of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solvers.fluid.alone import run_alone
 from solvers.fluid.amounts import FluidAmounts
+from solvers.fluid.borders import (
+    LEVELS,
+    NEVER,
+    BorderFunctions,
+    Cycles,
+    FluidLeg,
+    FluidTime,
+    Levels,
+    Repeats,
+    grid,
+)
 from solvers.fluid.groups import (
     ANY_AMOUNT,
     HELD_LEVELS,
@@ -32,90 +35,8 @@ from solvers.fluid.groups import (
 from solvers.fluid.problem import FluidProblem
 from solvers.fluid.table import Table
 
-Cycles = NDArray[np.int64]
-NEVER = 1 << 60
-LEVELS = 128
-"""Points of the grid (assumed)."""
 INSIDE_TIMES = 8
 """The grid inside of long groups is so many times as large (assumed)."""
-
-
-class _Reached:
-    """The functions of one border, a row for each set of tensors."""
-
-    def __init__(self, sets: int, levels: int) -> None:
-        self.times: Cycles = np.full((sets, levels), NEVER, np.int64)
-
-    def improve(self, after: Cycles, times: Cycles) -> None:
-        """Take over what is earlier; ``after`` has the set of each row of ``times``."""
-        for number in np.unique(after):
-            least = times[after == number].min(axis=0)
-            np.minimum(self.times[number], least, out=self.times[number])
-
-    def keep(self, levels: int) -> None:
-        """Count so many levels as moved ahead that nobody has moved: what they would load is still there."""
-        if levels:
-            before = self.times.copy()
-            self.times[:] = before[:, :1]
-            self.times[:, levels:] = before[:, :-levels]
-
-    def close(self, points: Cycles) -> None:
-        """Let whoever has moved more count as having moved less, and wait to move more."""
-        self.times = np.minimum.accumulate(self.times[:, ::-1], axis=1)[:, ::-1]
-        self.times = np.minimum(np.minimum.accumulate(self.times - points, axis=1) + points, NEVER)
-
-
-@dataclass(frozen=True, slots=True)
-class _Levels:
-    """Equally far points, one of them 0.
-
-    Inside of a long group runs take turns: one may load for all of its turns while another one computes in
-    all of its own, much more than memory holds at a time. So there the first point is any amount behind, and
-    the last one stands for any amount ahead.
-    """
-
-    points: Cycles
-    width: int
-
-    @property
-    def levels(self) -> int:
-        return len(self.points)
-
-    def before(self, times: Cycles, rows: Cycles, ahead: Cycles) -> Cycles:
-        """The least that the functions ``rows`` may have at the points ``ahead``."""
-        place = np.clip((ahead - self.points[1]) // self.width + 1, 0, self.levels - 1)
-        low = times[rows[:, None], place]
-        next_ = np.minimum(place + 1, self.levels - 1)
-        high = times[rows[:, None], next_]
-        least: Cycles = np.maximum(low, high - np.maximum(self.points[next_] - ahead, 0))
-        return least
-
-
-def _grid(most: int, levels: int) -> _Levels:
-    width = max(1, -(-2 * most // levels))
-    half = -(-most // width)
-    return _Levels(np.arange(-half, half + 1, dtype=np.int64) * width, width)
-
-
-class FluidLeg(NamedTuple):
-    """Runs ``[start, stop)`` of a fastest fluid run, on their own or as a group."""
-
-    start: int
-    stop: int
-    cycles: int
-    """From the end of the runs before to their own end."""
-    computed: int
-    """NPU cycles."""
-    full: bool
-    """Whether more could not be moved ahead because SharedMemory had no room."""
-
-
-@dataclass(frozen=True, slots=True)
-class FluidTime:
-    """The least cycles of a run, and the legs of one that takes hardly more."""
-
-    cycles: int
-    legs: tuple[FluidLeg, ...]
 
 
 def least_time(problem: FluidProblem, levels: int = LEVELS) -> FluidTime:
@@ -141,20 +62,19 @@ class _Passage(NamedTuple):
 class _FluidSearch:
     def __init__(self, problem: FluidProblem, levels: int) -> None:
         self.amounts = FluidAmounts(problem)
-        self.grid = _grid(self.amounts.most, levels)
-        self.inside = _grid(INSIDE_TIMES * self.amounts.most, INSIDE_TIMES * levels)
+        self.grid = grid(self.amounts.most, levels)
+        self.inside = grid(INSIDE_TIMES * self.amounts.most, INSIDE_TIMES * levels)
         self.inside.points[0] = -2 * ANY_AMOUNT
         sets = [1 << len(tracked) for tracked in self.amounts.residents.tracked]
-        self.places = {(at, False): _Reached(each, self.grid.levels) for at, each in enumerate(sets)}
-        self.places |= {(at, True): _Reached(HELD_LEVELS + 1, self.inside.levels) for at in range(len(sets))}
+        self.places = {(at, False): BorderFunctions(each, self.grid.levels) for at, each in enumerate(sets)}
+        self.places |= {
+            (at, True): BorderFunctions(HELD_LEVELS + 1, self.inside.levels) for at in range(len(sets))
+        }
         self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
         """Passages by where they lead."""
         self.kept = [self._levels_of(op.kept) for op in problem.ops]
         """Levels of each border that what has been kept counts."""
-        self.begun: dict[int, Cycles] = {}
-        """The function of each border where runs begin that repeat."""
-        self.further: dict[int, int] = {}
-        """Cycles that they take beyond their first time, by the border where they end."""
+        self.repeats = Repeats(self.amounts)
 
     def _levels_of(self, size: int) -> int:
         return min(int(-(-self.amounts.loaded(size) // self.grid.width)), self.grid.levels - 1)
@@ -165,32 +85,13 @@ class _FluidSearch:
         for start in range(last):
             self.places[start, False].close(points)
             self.places[start, True].close(self.inside.points)
-            self._repeat(start)
+            self.repeats.count(start, self.places[start, False].times)
             self.places[start, False].keep(self.kept[start])
             self._take_from_border(start)
             self._take_long(start)
         self.places[last, False].close(points)
         cycles = int(self.places[last, False].times[0, points == 0][0])
         return FluidTime(cycles, tuple(self._legs()))
-
-    def _repeat(self, border: int) -> None:
-        """Count runs that end at ``border`` as often as they come.
-
-        Their ways make of the function ``f`` of the border before them a function ``F(f)``. A later ``f``
-        makes no earlier one, and one that is later by a constant makes one that is later by it. So if
-        ``F(f)`` is later than ``f`` by ``c`` at least, ``F(F(f))`` is later than ``F(f)`` by ``c`` at least.
-        Nothing is later by less than what the NPU takes than the earliest of all before.
-        """
-        times = self.places[border, False].times
-        for start, stop, count in self.amounts.problem.repeats:
-            if stop == border:
-                later, earliest = int((times - self.begun[start])[times < NEVER].min()), int(times.min())
-                computed = earliest + (count - 1) * self.amounts.least_cycles(start, stop)
-                np.maximum(times + min(later * (count - 1), NEVER >> 1), computed, out=times)
-                np.minimum(times, NEVER, out=times)
-                self.further[border] = int(times.min()) - earliest
-            elif start == border:
-                self.begun[start] = times.copy()
 
     def _take_from_border(self, start: int) -> None:
         """Take the ways over one run and over groups."""
@@ -231,7 +132,7 @@ class _FluidSearch:
             self.places[link.stop].improve(link.table[:, 1], times)
             self.links[link.stop].append(link)
 
-    def _grid_at(self, place: tuple[int, bool]) -> _Levels:
+    def _grid_at(self, place: tuple[int, bool]) -> Levels:
         return self.inside if place[1] else self.grid
 
     def _times(self, link: _Passage, points: Cycles) -> tuple[Cycles, Cycles]:
@@ -258,7 +159,6 @@ class _FluidSearch:
             found = [(self._fastest(link, row, ahead), link) for link in self.links[place]]
             (time, before, step), link = min(found, key=lambda each: each[0])
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
-            time -= sum(cycles for stop, cycles in self.further.items() if stop <= link.start[0])
             ends.append(
                 (time, FluidLeg(link.start[0], place[0], 0, computed, before >= most or ahead > room))
             )
@@ -266,13 +166,7 @@ class _FluidSearch:
             own = 0 if place[1] else self.kept[place[0]]
             ahead = int(self._grid_at(place).points[0])
             ahead = max(before - own * self.grid.width, ahead) if before > -ANY_AMOUNT else ahead
-        ends.reverse()
-        begins = [0, *(time for time, _ in ends)]
-        return [
-            leg._replace(cycles=max(0, time - begin) * times, computed=leg.computed * times)
-            for begin, (time, leg) in zip(begins, ends, strict=False)
-            for times in (self.amounts.times[leg.start],)
-        ]
+        return [*self.repeats.legs(ends)]
 
     def _fastest(self, link: _Passage, row: int, ahead: int) -> tuple[int, int, int]:
         """The time of the fastest way of a link to a set of tensors, what was ahead at its begin, and its

@@ -6,25 +6,27 @@ python -m docs.tools.network_layers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, cast, get_args
 
 from docs.tools.schema_text import Form
+from workloads.from_python.shared_keys import (
+    InPlaceKeys,
+    LayerKeys,
+    NamedKeys,
+    NpuKeys,
+    OutputKeys,
+    WeightKeys,
+)
 from workloads.from_yaml.field_types import Activation, Dtype
 from workloads.from_yaml.schema import schema
 
 CONTROL = ("IfOp", "LoopOp")
 WIDTH = 110
-GROUPS = {
-    "LayerKeys": ("name", "cycles", "core", "out", "weights", "weight_dtype", "bias", "activation"),
-    "WeightKeys": ("name", "cycles", "core", "out", "weights", "weight_dtype"),
-    "InPlaceKeys": ("name", "cycles", "core", "out", "in_place"),
-    "OutputKeys": ("name", "cycles", "core", "out"),
-    "NpuKeys": ("name", "cycles", "core"),
-    "NamedKeys": ("name",),
-}
-"""Groups of keys in ``workloads.from_python.shared_keys``, the largest first."""
+KEYS = (LayerKeys, WeightKeys, InPlaceKeys, OutputKeys, NpuKeys, NamedKeys)
+GROUPS = {keys.__name__: keys.__optional_keys__ for keys in KEYS}
+"""Groups of keys that many kinds of ops share, the largest first."""
 HEAD = '''"""Every kind of op as a method, made from the models of the YAML format by
 ``python -m docs.tools.network_layers``; not edited by hand.
 """
@@ -121,7 +123,7 @@ def _method(name: str, form: Form, ops: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _has(properties: Mapping[str, Form], keys: Sequence[str]) -> bool:
+def _has(properties: Mapping[str, Form], keys: Collection[str]) -> bool:
     """Whether an op has all ``keys`` of a group, and ``out`` is one name."""
     return all(key in properties for key in keys) and (
         "out" not in keys or properties["out"].get("type") not in ("array", "object")

@@ -51,20 +51,9 @@ class Layers(ABC):
     ) -> tuple[str, ...]:
         """Append an op with those keys that are not None; the names of its outputs."""
 
-    def _unary(
-        self,
-        kind: str,
-        x: str | None = None,
-        *,
-        scratch: int | str | None = None,
-        **keys: Unpack[InPlaceKeys],
-    ) -> str:
-        """One input, element by element.
-
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
-        """
-        return self._append(kind, x, keys, scratch=scratch)[0]
+    def _unary(self, kind: str, x: str | None = None, **keys: Unpack[InPlaceKeys]) -> str:
+        """One input, element by element."""
+        return self._append(kind, x, keys)[0]
 
     abs = _method("abs", _unary)
     clip = _method("clip", _unary)
@@ -85,20 +74,13 @@ class Layers(ABC):
     tanh = _method("tanh", _unary)
 
     def _binary(
-        self,
-        kind: str,
-        *inputs: str,
-        scratch: int | str | None = None,
-        constant: Sequence[int] | None = None,
-        **keys: Unpack[InPlaceKeys],
+        self, kind: str, *inputs: str, constant: Sequence[int] | None = None, **keys: Unpack[InPlaceKeys]
     ) -> str:
         """Two or more inputs, element by element, broadcast as NumPy does.
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``constant``: Shape of a second operand that is a weight, such as [1, 64, 1, 1].
         """
-        return self._append(kind, inputs, keys, scratch=scratch, constant=constant)[0]
+        return self._append(kind, inputs, keys, constant=constant)[0]
 
     add = _method("add", _binary)
     div = _method("div", _binary)
@@ -109,21 +91,13 @@ class Layers(ABC):
     sub = _method("sub", _binary)
 
     def _along_axis(
-        self,
-        kind: str,
-        x: str | None = None,
-        *,
-        scratch: int | str | None = None,
-        axis: int | None = None,
-        **keys: Unpack[OutputKeys],
+        self, kind: str, x: str | None = None, *, axis: int | None = None, **keys: Unpack[OutputKeys]
     ) -> str:
         """``softmax`` along an axis, or the index of the largest element along it (``argmax``, int32).
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``axis``: The axis; -1 is the last. ``argmax`` removes it.
         """
-        return self._append(kind, x, keys, scratch=scratch, axis=axis)[0]
+        return self._append(kind, x, keys, axis=axis)[0]
 
     argmax = _method("argmax", _along_axis)
     softmax = _method("softmax", _along_axis)
@@ -134,7 +108,6 @@ class Layers(ABC):
         x: str | None = None,
         *,
         kernel: int | Sequence[int],
-        scratch: int | str | None = None,
         stride: int | Sequence[int] | None = None,
         pad: int | Literal["same", "valid"] | Sequence[int] | None = None,
         ceil: bool | None = None,
@@ -143,15 +116,11 @@ class Layers(ABC):
         """Max or average pooling over a window. The input is [N, C, H, W] or [N, C, L].
 
         ``kernel``: One number, or [height, width].
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``stride``: One number, or [vertical, horizontal]; by default the kernel.
         ``pad``: As for ``conv``.
         ``ceil``: Whether the output's size is rounded up instead of down.
         """
-        return self._append(kind, x, keys, kernel=kernel, scratch=scratch, stride=stride, pad=pad, ceil=ceil)[
-            0
-        ]
+        return self._append(kind, x, keys, kernel=kernel, stride=stride, pad=pad, ceil=ceil)[0]
 
     average_pool = _method("average_pool", _pool)
     max_pool = _method("max_pool", _pool)
@@ -161,7 +130,6 @@ class Layers(ABC):
         kind: str,
         x: str | None = None,
         *,
-        scratch: int | str | None = None,
         axis: int | None = None,
         groups: int | None = None,
         **keys: Unpack[WeightKeys],
@@ -169,12 +137,10 @@ class Layers(ABC):
         """``batch_norm``, ``instance_norm`` and ``group_norm`` scale and shift the channels (axis 1);
         ``layer_norm`` scales and shifts the axes from ``axis`` on, ``rms_norm`` only scales them.
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``axis``: ``layer_norm``, ``rms_norm``: the first axis that is normalised over.
         ``groups``: ``group_norm``: groups of channels.
         """
-        return self._append(kind, x, keys, scratch=scratch, axis=axis, groups=groups)[0]
+        return self._append(kind, x, keys, axis=axis, groups=groups)[0]
 
     batch_norm = _method("batch_norm", _normalisation)
     group_norm = _method("group_norm", _normalisation)
@@ -182,36 +148,19 @@ class Layers(ABC):
     layer_norm = _method("layer_norm", _normalisation)
     rms_norm = _method("rms_norm", _normalisation)
 
-    def cast(
-        self,
-        x: str | None = None,
-        *,
-        dtype: Dtype,
-        scratch: int | str | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
+    def cast(self, x: str | None = None, *, dtype: Dtype, **keys: Unpack[OutputKeys]) -> str:
         """A change of element type: quantise, dequantise, widen, narrow.
 
         ``dtype``: Element type of the output.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         """
-        return self._append("cast", x, keys, dtype=dtype, scratch=scratch)[0]
+        return self._append("cast", x, keys, dtype=dtype)[0]
 
-    def concat(
-        self,
-        *inputs: str,
-        scratch: int | str | None = None,
-        axis: int | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
+    def concat(self, *inputs: str, axis: int | None = None, **keys: Unpack[OutputKeys]) -> str:
         """Tensors joined along an axis.
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``axis``: The axis along which they are joined; 1 is the channels.
         """
-        return self._append("concat", inputs, keys, scratch=scratch, axis=axis)[0]
+        return self._append("concat", inputs, keys, axis=axis)[0]
 
     def conv(
         self,
@@ -219,7 +168,6 @@ class Layers(ABC):
         *,
         kernel: int | Sequence[int],
         channels: int,
-        scratch: int | str | None = None,
         stride: int | Sequence[int] | None = None,
         dilation: int | Sequence[int] | None = None,
         pad: int | Literal["same", "valid"] | Sequence[int] | None = None,
@@ -230,8 +178,6 @@ class Layers(ABC):
 
         ``kernel``: One number, or [height, width].
         ``channels``: Output channels.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``stride``: One number, or [vertical, horizontal].
         ``dilation``: Distance between the kernel's taps.
         ``pad``: One number for all sides, [vertical, horizontal], [top, left, bottom, right], ``same``
@@ -244,29 +190,21 @@ class Layers(ABC):
             keys,
             kernel=kernel,
             channels=channels,
-            scratch=scratch,
             stride=stride,
             dilation=dilation,
             pad=pad,
             groups=groups,
         )[0]
 
-    def copy(
-        self, x: str | None = None, *, scratch: int | str | None = None, **keys: Unpack[OutputKeys]
-    ) -> str:
-        """A copy of a tensor.
-
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
-        """
-        return self._append("copy", x, keys, scratch=scratch)[0]
+    def copy(self, x: str | None = None, **keys: Unpack[OutputKeys]) -> str:
+        """A copy of a tensor."""
+        return self._append("copy", x, keys)[0]
 
     def custom(
         self,
         inputs: Sequence[str] | None = None,
         *,
         out: Mapping[str, Any],
-        scratch: int | str | None = None,
         weights: int | str | None = None,
         rows: int | None = None,
         **keys: Unpack[NpuKeys],
@@ -274,46 +212,25 @@ class Layers(ABC):
         """Any other work, described by bytes and cycles.
 
         ``out``: Name and size of each output: bytes (4096, 4KiB), a shape, or {shape, dtype}.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``weights``: Bytes of its weights in Psram (12345 or 4KiB).
         ``rows``: Equal, independent parts that it may be split into where memory is short.
         """
-        return self._append("custom", inputs, keys, out=out, scratch=scratch, weights=weights, rows=rows)
+        return self._append("custom", inputs, keys, out=out, weights=weights, rows=rows)
 
-    def dense(
-        self,
-        x: str | None = None,
-        *,
-        features: int,
-        scratch: int | str | None = None,
-        **keys: Unpack[LayerKeys],
-    ) -> str:
+    def dense(self, x: str | None = None, *, features: int, **keys: Unpack[LayerKeys]) -> str:
         """Fully connected: the last axis of the input times a matrix of weights.
 
         ``features``: Output features.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         """
-        return self._append("dense", x, keys, features=features, scratch=scratch)[0]
+        return self._append("dense", x, keys, features=features)[0]
 
-    def _space_depth(
-        self,
-        kind: str,
-        x: str | None = None,
-        *,
-        block: int,
-        scratch: int | str | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
+    def _space_depth(self, kind: str, x: str | None = None, *, block: int, **keys: Unpack[OutputKeys]) -> str:
         """Blocks of pixels moved to channels (``space_to_depth``) or back (``depth_to_space``, pixel
         shuffle).
 
         ``block``: Height and width of a block.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         """
-        return self._append(kind, x, keys, block=block, scratch=scratch)[0]
+        return self._append(kind, x, keys, block=block)[0]
 
     depth_to_space = _method("depth_to_space", _space_depth)
     space_to_depth = _method("space_to_depth", _space_depth)
@@ -323,7 +240,6 @@ class Layers(ABC):
         x: str | None = None,
         *,
         kernel: int | Sequence[int],
-        scratch: int | str | None = None,
         stride: int | Sequence[int] | None = None,
         dilation: int | Sequence[int] | None = None,
         pad: int | Literal["same", "valid"] | Sequence[int] | None = None,
@@ -333,8 +249,6 @@ class Layers(ABC):
         """Every input channel convolved with kernels of its own.
 
         ``kernel``: One number, or [height, width].
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``stride``: One number, or [vertical, horizontal].
         ``dilation``: Distance between the kernel's taps.
         ``pad``: One number for all sides, [vertical, horizontal], [top, left, bottom, right], ``same``
@@ -346,7 +260,6 @@ class Layers(ABC):
             x,
             keys,
             kernel=kernel,
-            scratch=scratch,
             stride=stride,
             dilation=dilation,
             pad=pad,
@@ -359,7 +272,6 @@ class Layers(ABC):
         *,
         rows: int,
         features: int,
-        scratch: int | str | None = None,
         dtype: Dtype | None = None,
         **keys: Unpack[WeightKeys],
     ) -> str:
@@ -367,13 +279,9 @@ class Layers(ABC):
 
         ``rows``: Rows of the table (the vocabulary).
         ``features``: Elements of a row: the output's last axis.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``dtype``: Element type of the output; by default the workload's.
         """
-        return self._append("embedding", x, keys, rows=rows, features=features, scratch=scratch, dtype=dtype)[
-            0
-        ]
+        return self._append("embedding", x, keys, rows=rows, features=features, dtype=dtype)[0]
 
     def _view(
         self,
@@ -394,15 +302,9 @@ class Layers(ABC):
     flatten = _method("flatten", _view)
     reshape = _method("reshape", _view)
 
-    def _global_pool(
-        self, kind: str, x: str | None = None, *, scratch: int | str | None = None, **keys: Unpack[OutputKeys]
-    ) -> str:
-        """Pooling of each channel over the whole image.
-
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
-        """
-        return self._append(kind, x, keys, scratch=scratch)[0]
+    def _global_pool(self, kind: str, x: str | None = None, **keys: Unpack[OutputKeys]) -> str:
+        """Pooling of each channel over the whole image."""
+        return self._append(kind, x, keys)[0]
 
     global_average_pool = _method("global_average_pool", _global_pool)
     global_max_pool = _method("global_max_pool", _global_pool)
@@ -413,7 +315,6 @@ class Layers(ABC):
         x: str | None = None,
         *,
         hidden: int,
-        scratch: int | str | None = None,
         bidirectional: bool | None = None,
         **keys: Unpack[WeightKeys],
     ) -> str:
@@ -421,59 +322,35 @@ class Layers(ABC):
         ``bidirectional`` [steps, batch, 2 * hidden].
 
         ``hidden``: Hidden units of one direction.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``bidirectional``: Whether a second direction runs from the end to the start.
         """
-        return self._append(kind, x, keys, hidden=hidden, scratch=scratch, bidirectional=bidirectional)[0]
+        return self._append(kind, x, keys, hidden=hidden, bidirectional=bidirectional)[0]
 
     gru = _method("gru", _recurrent)
     lstm = _method("lstm", _recurrent)
     rnn = _method("rnn", _recurrent)
 
-    def matmul(
-        self,
-        *inputs: str,
-        scratch: int | str | None = None,
-        transpose_right: bool | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
+    def matmul(self, *inputs: str, transpose_right: bool | None = None, **keys: Unpack[OutputKeys]) -> str:
         """The product of two activations; leading axes are broadcast.
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``transpose_right``: Whether the last two axes of the right matrix are swapped while it is read, at no
           cost.
         """
-        return self._append("matmul", inputs, keys, scratch=scratch, transpose_right=transpose_right)[0]
+        return self._append("matmul", inputs, keys, transpose_right=transpose_right)[0]
 
     def pad(
-        self,
-        x: str | None = None,
-        *,
-        before: Sequence[int],
-        after: Sequence[int],
-        scratch: int | str | None = None,
-        **keys: Unpack[OutputKeys],
+        self, x: str | None = None, *, before: Sequence[int], after: Sequence[int], **keys: Unpack[OutputKeys]
     ) -> str:
         """Elements added around a tensor.
 
         ``before``: Elements added at the start of each axis.
         ``after``: Elements added at the end of each axis.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         """
-        return self._append("pad", x, keys, before=before, after=after, scratch=scratch)[0]
+        return self._append("pad", x, keys, before=before, after=after)[0]
 
-    def prelu(
-        self, x: str | None = None, *, scratch: int | str | None = None, **keys: Unpack[WeightKeys]
-    ) -> str:
-        """ReLU with one learned slope per channel (axis 1).
-
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
-        """
-        return self._append("prelu", x, keys, scratch=scratch)[0]
+    def prelu(self, x: str | None = None, **keys: Unpack[WeightKeys]) -> str:
+        """ReLU with one learned slope per channel (axis 1)."""
+        return self._append("prelu", x, keys)[0]
 
     def _reduce(
         self,
@@ -481,18 +358,15 @@ class Layers(ABC):
         x: str | None = None,
         *,
         axes: Sequence[int],
-        scratch: int | str | None = None,
         keep: bool | None = None,
         **keys: Unpack[OutputKeys],
     ) -> str:
         """Sum, mean, maximum or minimum over some axes.
 
         ``axes``: The axes that are reduced.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``keep``: Whether the reduced axes stay, with size 1.
         """
-        return self._append(kind, x, keys, axes=axes, scratch=scratch, keep=keep)[0]
+        return self._append(kind, x, keys, axes=axes, keep=keep)[0]
 
     reduce_max = _method("reduce_max", _reduce)
     reduce_mean = _method("reduce_mean", _reduce)
@@ -503,26 +377,22 @@ class Layers(ABC):
         self,
         x: str | None = None,
         *,
-        scratch: int | str | None = None,
         scale: int | None = None,
         size: Sequence[int] | None = None,
         **keys: Unpack[OutputKeys],
     ) -> str:
         """An image [N, C, H, W] or signal [N, C, L] made larger or smaller.
 
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``scale``: Factor on height and width; either this or ``size``.
         ``size``: The output's [height, width], or [length].
         """
-        return self._append("resize", x, keys, scratch=scratch, scale=scale, size=size)[0]
+        return self._append("resize", x, keys, scale=scale, size=size)[0]
 
     def slice(
         self,
         x: str | None = None,
         *,
         axis: int,
-        scratch: int | str | None = None,
         start: int | None = None,
         stop: int | None = None,
         **keys: Unpack[OutputKeys],
@@ -530,19 +400,16 @@ class Layers(ABC):
         """A range of a tensor along one axis.
 
         ``axis``: The axis of the range.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``start``: The first index; a negative one counts from the end.
         ``stop``: The index after the last; by default the end of the axis.
         """
-        return self._append("slice", x, keys, axis=axis, scratch=scratch, start=start, stop=stop)[0]
+        return self._append("slice", x, keys, axis=axis, start=start, stop=stop)[0]
 
     def split(
         self,
         x: str | None = None,
         *,
         out: Sequence[str],
-        scratch: int | str | None = None,
         axis: int | None = None,
         sizes: Sequence[int] | None = None,
         **keys: Unpack[NpuKeys],
@@ -550,28 +417,17 @@ class Layers(ABC):
         """A tensor split into several along an axis.
 
         ``out``: Names of the pieces, in order.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``axis``: The axis along which it is split; 1 is the channels.
         ``sizes``: Size of each piece along the axis; by default equal.
         """
-        return self._append("split", x, keys, out=out, scratch=scratch, axis=axis, sizes=sizes)
+        return self._append("split", x, keys, out=out, axis=axis, sizes=sizes)
 
-    def transpose(
-        self,
-        x: str | None = None,
-        *,
-        order: Sequence[int],
-        scratch: int | str | None = None,
-        **keys: Unpack[OutputKeys],
-    ) -> str:
+    def transpose(self, x: str | None = None, *, order: Sequence[int], **keys: Unpack[OutputKeys]) -> str:
         """Axes in another order; every byte is moved. (``reshape`` moves none.)
 
         ``order``: The input axis for each output axis, such as [0, 2, 3, 1].
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         """
-        return self._append("transpose", x, keys, order=order, scratch=scratch)[0]
+        return self._append("transpose", x, keys, order=order)[0]
 
     def transposed_conv(
         self,
@@ -579,7 +435,6 @@ class Layers(ABC):
         *,
         kernel: int | Sequence[int],
         channels: int,
-        scratch: int | str | None = None,
         stride: int | Sequence[int] | None = None,
         dilation: int | Sequence[int] | None = None,
         pad: int | Literal["same", "valid"] | Sequence[int] | None = None,
@@ -591,8 +446,6 @@ class Layers(ABC):
 
         ``kernel``: One number, or [height, width].
         ``channels``: Output channels.
-        ``scratch``: Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as
-          a kernel's im2col buffer.
         ``stride``: One number, or [vertical, horizontal].
         ``dilation``: Distance between the kernel's taps.
         ``pad``: One number for all sides, [vertical, horizontal], [top, left, bottom, right], ``same``
@@ -606,7 +459,6 @@ class Layers(ABC):
             keys,
             kernel=kernel,
             channels=channels,
-            scratch=scratch,
             stride=stride,
             dilation=dilation,
             pad=pad,

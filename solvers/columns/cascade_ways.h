@@ -215,9 +215,12 @@ private:
         std::vector<Int> turns(stretch_.ops.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
-            (is_again(op) ? turn_bytes_ : kept_weights_) =
-                is_again(op) ? std::max(turn_bytes_, weights) : kept_weights_ + weights;
-            turns_computed_ += is_again(op) ? computed_[op] : 0;
+            if (is_again(op)) {
+                turn_bytes_ = std::max(turn_bytes_, weights);
+                turns_computed_ += computed_[op];
+            } else {
+                kept_weights_ += weights;
+            }
         }
         Int before = -1, gap = 0;
         for (const Step &step : walk_.steps) {

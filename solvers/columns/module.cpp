@@ -8,24 +8,8 @@ namespace {
 
 using namespace columns;
 
-class Array {
+class Array : public HeldArray {
 public:
-    Array() = default;
-    Array(const Array &) = delete;
-    Array &operator=(const Array &) = delete;
-    ~Array() { PyBuffer_Release(&view_); }
-
-    bool hold(PyObject *array) {
-        if (PyObject_GetBuffer(array, &view_, PyBUF_C_CONTIGUOUS) < 0) {
-            return false;
-        }
-        if (view_.itemsize != sizeof(Int)) {
-            PyErr_SetString(PyExc_ValueError, "columns take arrays of 64-bit integers");
-            return false;
-        }
-        return true;
-    }
-
     Int *writable() const { return static_cast<Int *>(view_.buf); }
     const Int *data() const { return static_cast<const Int *>(view_.buf); }
     Int size() const { return view_.len / Int(sizeof(Int)); }
@@ -34,9 +18,6 @@ public:
         const Row *first = reinterpret_cast<const Row *>(view_.buf);
         return {first, first + view_.len / Int(sizeof(Row))};
     }
-
-private:
-    Py_buffer view_{};
 };
 
 enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, CHIP, MOVES, FITTING, COUNT };
@@ -61,7 +42,7 @@ std::vector<Way> find_ways(const Array *arrays) {
     auto rate = [&](Int at) { return Rate{settings[at], settings[at + 1], settings[at + 2]}; };
     const Stretch stretch{arrays[OPS].rows<OpRow>(), arrays[NEEDS].rows<NeedRow>(), arrays[MAKES].rows<Int>(),
                           arrays[TENSORS].rows<TensorRow>(), arrays[TABLE].data(), settings[ROLLS] != 0};
-    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[CAPACITY], settings[LAST] != 0};
+    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0};
     const Int tensors = Int(stretch.tensors.size());
     const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), arrays[ROOM].size(),
                         tensors};
@@ -108,10 +89,11 @@ std::vector<TableRow> find_table(const Array *arrays) {
     return best.take(2);
 }
 
-template <std::size_t SIZE> bool hold(Array (&arrays)[SIZE], PyObject *tuple) {
+// The arrays of a tuple, the last ones for writing.
+template <std::size_t SIZE> bool hold(Array (&arrays)[SIZE], PyObject *tuple, std::size_t writable) {
     for (std::size_t at = 0; at < SIZE; ++at) {
         PyObject *array = PyTuple_GetItem(tuple, Py_ssize_t(at));
-        if (!array || !arrays[at].hold(array)) {
+        if (!array || !arrays[at].hold(array, at + writable >= SIZE)) {
             return false;
         }
     }
@@ -122,7 +104,7 @@ template <std::size_t SIZE> bool hold(Array (&arrays)[SIZE], PyObject *tuple) {
 
 PyObject *column_ways(PyObject *, PyObject *tuple) {
     Array arrays[COUNT];
-    if (!hold(arrays, tuple)) {
+    if (!hold(arrays, tuple, 0)) {
         return nullptr;
     }
     std::vector<TableRow> found;
@@ -137,7 +119,7 @@ PyObject *column_ways(PyObject *, PyObject *tuple) {
 PyObject *column_reach(PyObject *, PyObject *tuple) {
     enum { TABLE_ROWS, POINTS, WIDTH, BEFORE_TIMES, AFTER_TIMES, ALL };
     Array arrays[ALL];
-    if (!hold(arrays, tuple)) {
+    if (!hold(arrays, tuple, 1)) {
         return nullptr;
     }
     Py_BEGIN_ALLOW_THREADS;

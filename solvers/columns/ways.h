@@ -21,7 +21,6 @@ struct Way {
 
 struct Chip {
     Rate load, store, weights;
-    Int capacity;
     bool last;  // whether nothing comes after the stretch
 };
 

@@ -1,31 +1,15 @@
 // The search as a Python module: `restart(state)` and `run(state, nodes)`, on the arrays of a `SearchState`.
 //
 // It keeps to CPython's stable interface, so that one build serves every Python from 3.11 on.
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
-
 #include "../columns/module.h"
+#include "held_array.h"
 #include "kernel.h"
 
 namespace {
 
-// An array of 64-bit numbers, which Python keeps in place for as long as this holds it.
-class Array {
+// An array of the state.
+class Array : public HeldArray {
 public:
-    Array() = default;
-    Array(const Array &) = delete;
-    Array &operator=(const Array &) = delete;
-    ~Array() { PyBuffer_Release(&view_); }
-
-    // Without success, a Python exception is set.
-    bool hold(PyObject *array) {
-        if (PyObject_GetBuffer(array, &view_, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
-            return false;
-        }
-        return view_.itemsize == sizeof(Int) || refuse();
-    }
-
     template <class Row> bool has_rows_of() const { return columns() == columns_of<Row> || refuse(); }
 
     template <class Row> Table<Row> rows() const {
@@ -36,13 +20,6 @@ public:
 
 private:
     Int columns() const { return view_.ndim ? view_.shape[view_.ndim - 1] : 1; }
-
-    static bool refuse() {
-        PyErr_SetString(PyExc_ValueError, "the search's arrays are not as the compiled kernel takes them");
-        return false;
-    }
-
-    Py_buffer view_{};
 };
 
 // The arrays of a ``SearchState``, in the order of its fields.
@@ -52,7 +29,7 @@ public:
     bool hold(PyObject *state) {
         for (Py_ssize_t at = 0; at < COUNT; ++at) {
             PyObject *array = PyTuple_GetItem(state, at);
-            if (!array || !arrays_[at].hold(array)) {
+            if (!array || !arrays_[at].hold(array, true)) {
                 return false;
             }
         }

@@ -24,10 +24,11 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import has_turns
+from chipmodel.model.trace import Trace
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.plan import plan, smallest_capacity
-from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.proven_cycles import proof_faults
 from dma.columns.plan_ways import plan_ways
@@ -115,54 +116,48 @@ def _balanced(random: Random, chip: Chip, program: Program) -> Chip:
     )
 
 
-def random_runs(
-    seed: int, streamers: Sequence[str] = STREAMERS, cascades: bool = False
-) -> Iterator[BoundedRun]:
-    """All streamers on one case."""
+def _simulated(
+    seed: int, streamers: Sequence[str], cascade: str = CASCADE_OFF
+) -> Iterator[tuple[str, Chip, Planned, Trace]]:
+    """Each streamer's plan of one case that fits, simulated along some paths; ``auto`` with ``cascade``."""
     program, chip = random_case(seed)
     random = Random(seed)
-    bounds: dict[tuple[tuple[str, str], ...], tuple[int, bool]] = {}
     for streamer in streamers:
+        own = cascade if streamer == "auto" else CASCADE_OFF
         try:
-            planned = plan(PlanRequest(program, chip, random.choice(PACKERS), streamer))
+            planned = plan(PlanRequest(program, chip, random.choice(PACKERS), streamer, cascade=own))
         except DoesNotFit:
             continue
         if planned.solved.peak > chip.shared_memory.bytes:
             continue
         for choices in random_paths(program, planned, random, ITERATIONS)[:PATHS]:
             trace = simulate(planned.commands, chip, choices)
-            key = tuple(sorted(trace.path.items()))
-            if key not in bounds:
-                bounds[key] = _bounds(program, chip, trace.path, cascades)
-            yield BoundedRun(f"seed {seed}", streamer, trace.path, trace.cycles, *bounds[key])
+            yield streamer, chip, planned, trace
             if not trace.path:
                 break
+
+
+def random_runs(
+    seed: int, streamers: Sequence[str] = STREAMERS, cascades: bool = False
+) -> Iterator[BoundedRun]:
+    """All streamers on one case."""
+    bounds: dict[tuple[tuple[str, str], ...], tuple[int, bool]] = {}
+    for streamer, chip, _, trace in _simulated(seed, streamers):
+        key = tuple(sorted(trace.path.items()))
+        if key not in bounds:
+            bounds[key] = _bounds(random_case(seed)[0], chip, trace.path, cascades)
+        yield BoundedRun(f"seed {seed}", streamer, trace.path, trace.cycles, *bounds[key])
 
 
 def listed_runs(seed: int, streamers: Sequence[str] = QUICK_STREAMERS) -> Iterator[BoundedRun]:
     """All streamers on one case, each plan beside the bound of the listed ways, which are its own, too; the
     default with cascades."""
-    program, chip = random_case(seed)
-    random = Random(seed)
-    for streamer in streamers:
-        cascade = CASCADE_AUTO if streamer == "auto" else "off"
-        try:
-            planned = plan(PlanRequest(program, chip, random.choice(PACKERS), streamer, cascade=cascade))
-        except DoesNotFit:
-            continue
-        if planned.solved.peak > chip.shared_memory.bytes:
-            continue
-        for choices in random_paths(program, planned, random, ITERATIONS)[:PATHS]:
-            trace = simulate(planned.commands, chip, choices)
-            ways = plan_ways(planned.schedule)
-            found = listed_bound(planned.program, chip, trace.path, cascade != "off", ways)
-            if found is not None:
-                case = f"seed {seed}, listed"
-                yield BoundedRun(
-                    case, streamer, trace.path, trace.cycles, found.cycles, len(found.bindings) > 1
-                )
-            if not trace.path:
-                break
+    for streamer, chip, planned, trace in _simulated(seed, streamers, CASCADE_AUTO):
+        cascades, ways = streamer == "auto", plan_ways(planned.schedule)
+        found = listed_bound(planned.program, chip, trace.path, cascades, ways)
+        if found is not None:
+            bound = found.cycles, len(found.bindings) > 1
+            yield BoundedRun(f"seed {seed}, listed", streamer, trace.path, trace.cycles, *bound)
 
 
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:

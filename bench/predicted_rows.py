@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+import re
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
@@ -19,6 +20,7 @@ from bench.published_names import (
 )
 from chipmodel.errors import BadInput, ChipmodelError, Place
 from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
+from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.hardware.measured_networks import APART, NetworkClass, classes
@@ -115,11 +117,15 @@ def _predicted(row: NamedRow) -> Mapping[str, str]:
                 "the row names no network", hint="write a built-in network, or the path of a model"
             )
         like = is_like(workload, software)
+    with row.at(("precision",)):
+        dtype = _dtype(row, preset)
     for name in SHAPES:
         with row.at((name,)):
             workload = workload_of(workload, row[name]) if row[name] else workload
     with row.at(NETWORKS):
-        program = load(workload_of(workload), dtype=_dtype(row))
+        program = load(workload_of(workload), dtype=dtype)
+    _refuse_other_input(program, row)
+    with row.at(NETWORKS):
         if preset in EXTERNAL and chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
             chip = with_overrides(chip, EXTERNAL[preset])
         return _answer(program, chip, row, software, like)
@@ -159,7 +165,7 @@ def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bo
         "high": f"{time * high:.4g}",
         "class": kind,
         "nearest": record.nearest.workload.partition(" ")[0],
-        "notes": "; ".join((*notes, *_other_input(network.program, row), *record.warnings)),
+        "notes": "; ".join((*notes, *record.warnings)),
     }
 
 
@@ -169,16 +175,28 @@ def _every(chip: Chip) -> NetworkClass:
     return classes([replace(row, traits=replace(row.traits, kind="")) for row in rows])[""]
 
 
-def _dtype(row: NamedRow) -> str | None:
-    return "float32" if row["precision"].lower().startswith("float") else None
+def _dtype(row: NamedRow, preset: str) -> str | None:
+    """The type of tensors that a row says, None for the usual integers of 8 bits. Raises BadInput for
+    another one: tables name no layers for it."""
+    text = row["precision"].lower()
+    if re.fullmatch(r"float(?:32)?|fp32|f32", text):
+        return "float32"
+    bits = r"a8\W*w\d\b.*" if preset == "gap9" else r"w8\W*a8"
+    if re.fullmatch(rf"(?:(?:u|q)?int8|[isu]8|8\W?bits?|quantized|{bits})?", text):
+        return None
+    raise BadInput(
+        f"the precision {shown(row['precision'])} is not known of {preset}", hint="write int8 or float32"
+    )
 
 
-def _other_input(program: Program, row: NamedRow) -> Iterator[str]:
-    """Whether the network that is predicted has another input than the row says."""
+def _refuse_other_input(program: Program, row: NamedRow) -> None:
+    """Raise BadInput where the network that is predicted has another input than the row says."""
     first = program.tensors[program.inputs[0]] if program.inputs else None
-    for shape in row.filled(SHAPES):
-        if "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
+    for name in SHAPES:
+        if not (shape := row[name]) or "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
             continue
         given = first.shape[-2:] if len(sizes) == 2 else first.shape  # channels may be left out
         if prod(sizes) != prod(given):
-            yield f"predicted with an input of {' x '.join(map(str, first.shape))}"
+            what = f"the network has an input of {' x '.join(map(str, first.shape))}, the row {shape}"
+            with row.at((name,)):
+                raise BadInput(what, hint="write its layers as YAML")

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
-from chipmodel.hardware.chip_file import preset_names
+from chipmodel.hardware.chip_file import load_chip, preset_names
 from workloads.zoo import SCHEME, networks, parse_zoo_url
+from workloads.zoo.catalogue import NetworkOption
 
 BOARDS = {
     "ethos-u55-64": "corstone-300-64",
@@ -75,7 +76,6 @@ EXTERNAL = {
 }
 """Settings of boards that have external flash, for networks whose weights the internal one does not hold."""
 SOFTWARE = (
-    ("esp32s3", r"two cores", "npu.vector.cores=2"),
     ("esp32s3", r"(?<![a-z0-9])yolo_?11n", _WIDE_LINES),
     ("esp32s3", r"swift.yolo|\brep\b|xiao|grove", _XIAO),
     ("esp32s3", r"^(?!.*xiao)(?=.*(?:tflm|esp-nn))", f"npu.vector.kernels=esp-nn {_WIDE_LINES}"),
@@ -88,7 +88,8 @@ CLASSES = {
     "food101": 101,
     "food": 101,
     **dict.fromkeys(("imagenet", "in"), 1000),
-    **dict.fromkeys(("person", "stperson", "face", "apple", "cat", "dog", "strawberry"), 1),
+    **dict.fromkeys(("person", "stperson", "face", "hand", "pedestrian", "apple", "cat", "dog"), 1),
+    "strawberry": 1,
     **dict.fromkeys(("gender", "pet", "vww", "vww01", "visual", "wakeword"), 2),
     "gesture": 3,
     **dict.fromkeys(("coco", "coco80"), 80),
@@ -107,25 +108,30 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "share": lambda text: f"{1 / int(text):g}",
     "b": lambda text: f"-{text}" if text else "",
     "v2": lambda text: "v2-" if text == "v2" else text,
-    "size": lambda text: _SIZES[text],
+    "size": lambda text: _SIZES.get(text, text),
     "t": lambda text: "tiny" if text else "",
     "task": lambda text: {"pose": "pose", "seg": "segment"}.get(text, "detect"),
 }
 """How parts of a name become values; others are values as they are."""
 _W = r"a?(?P<w>\d\.\d+|\d{3}|\d_\d{1,2}(?=_|$)|\d)"
 """A width: 0.35, a035, 035, 0_5."""
+_V1 = "(?:_v1)?"
 _NAMES = (
-    # Espressif
-    (rf"mobilenetv2_{_W}_s8", "mobilenetv2?width={w}"),
-    (r"(?:imagenet_cls_)?mobilenetv2_s8", "mobilenetv2"),
-    (r"(?:coco_\w+_)?yolo(?P<v>11)n_(?P<task>pose|seg)(?:_s8)?", "yolo{v}?outputs=raw&task={task}"),
-    (r"(?:coco_detect_)?yolo(?P<v>11|26)n(?:_\d+)?_s(?:8|16)", "yolo{v}?outputs=raw"),
+    # Espressif: v1 is quantized with all defaults, other versions have layers of 16 bits
+    (rf"mobilenetv2_{_W}_s8{_V1}", "mobilenetv2?width={w}"),
+    (rf"(?:imagenet_cls_)?mobilenetv2_s8{_V1}", "mobilenetv2"),
+    (rf"(?:coco_\w+_)?yolo(?P<v>11)n_(?P<task>pose|seg)(?:_s8{_V1})?", "yolo{v}?outputs=raw&task={task}"),
+    (r"(?:coco_detect_)?yolo11n(?:_(?P<size>\d{3}))?_s8_v3", "yolo11?outputs=raw&input={size}"),
+    (
+        rf"(?:coco_detect_)?yolo(?P<v>11|26)n(?:_(?P<size>\d{{3}}))?_s8{_V1}",
+        "yolo{v}?outputs=raw&input={size}",
+    ),
     (r"espdet_pico", "espdet_pico"),
-    (r"(?:human_face_(?:feat|recognition)_)?(?P<v>mfn|mbf)_s8", "mobilefacenet?variant={v}"),
+    (rf"(?:human_face_(?:feat|recognition)_)?(?P<v>mfn|mbf)_s8{_V1}", "mobilefacenet?variant={v}"),
     (r"mobilefacenet(?:_mfn)?", "mobilefacenet"),
-    (r"(?:human_face_detect_)?(?P<v>msr|mnp)_s8", "face_{v}"),
-    (r"(?:pedestrian_detect_)?pico(?:_s8|_pedestrian)", "picodet"),
-    (r"(?:person_reid_feat_)?osn(?:et)?(?:_s8|_person|_a025)?", "osnet"),
+    (rf"(?:human_face_detect_)?(?P<v>msr|mnp)_s8{_V1}", "face_{v}"),
+    (rf"(?:pedestrian_detect_)?pico(?:_s8{_V1}|_pedestrian)", "picodet"),
+    (rf"(?:person_reid_feat_)?osn(?:et)?(?:_s8{_V1}|_person|_a025)?", "osnet"),
     # Seeed
     (rf"mobilenetv2_{_W}_rep", "mobilenetv2_rep?width={w}"),
     (r"swift_yolo_nano", "swift_yolo?width=0.25"),
@@ -137,7 +143,7 @@ _NAMES = (
     (rf"mobilenetv?2(?P<b>b?)_{_W}_pt", "mobilenetv2?width={w}&variant=pytorchcv{b}"),
     (rf"mobilenet_?v2_{_W}", "mobilenetv2?width={w}"),
     (r"mobilenet_?v2", "mobilenetv2"),
-    (r"mobilenet_?v3_?(?P<v>small|large)(?:_?100)?(?:_minimalistic)?", "mobilenetv3?variant={v}"),
+    (r"mobilenet_?v3_?(?P<v>small|large)(?:_?100)?", "mobilenetv3?variant={v}"),
     (rf"mobilenet_?v?1?b?_{_W}", "mobilenetv1_025?width={w}&classes=1000"),
     (r"mobilenet_?v1", "mobilenetv1_025?input=128&classes=1000"),
     (rf"fdmobilenet_{_W}", "fdmobilenet?width={w}"),
@@ -152,8 +158,8 @@ _NAMES = (
     (r"preresnet_?18_?(?:wd(?P<share>\d))?", "preresnet18?width={share}"),
     (r"st_resnet_?(?P<v>pico|nano|micro|milli|tiny)", "st_resnet?variant={v}"),
     (r"resnet_?50_?v2", "resnet50v2"),
-    (r"resnet_?50|resnet(?=$)", "resnet50"),
-    (r"(?:st_)?resnet_?(?:v1_?)?8_hybrid", "resnet8~"),
+    (r"resnet_?50", "resnet50"),
+    (r"(?:st_)?resnet_?(?:v1_?)?8_hybrid(?:_v[123])?", "resnet8~"),
     (r"(?:resnet_?(?:v1_)?8|tiny_?resnet)", "resnet8"),
     (r"resnet_?v1_(?P<v>20|32|56)|resnet_?(?P<v2>20|32|56)", "cifar_resnet?variant={v}{v2}"),
     (r"st_mnist(?:_byclass)?(?:_v1)?", "st_mnist"),
@@ -172,9 +178,9 @@ _NAMES = (
     (r"darknet_?tiny", "darknet_tiny"),
     # ST, others
     (r"fast_?depth", "fastdepth"),
-    (r"(?:tiny_)?yolo_?v2_?t?(?:iny)?", "tiny_yolov2?classes=1"),
-    (r"yolo_?v?8(?P<s>n|s)_(?P<task>pose|seg)", "yolov8?scale={s}&task={task}&classes=1"),
-    (r"yolo_?v?11(?P<s>n|s)_(?P<task>pose|seg)", "yolo11?scale={s}&task={task}&classes=1"),
+    (r"tiny_yolo_?v2|yolo_?v2_?t(?:iny)?", "tiny_yolov2?classes=1"),
+    (r"yolo_?(?P<v>v8|v?11)(?P<s>n|s)_pose", "yolo{v}?scale={s}&task=pose&classes=1"),
+    (r"yolo_?(?P<v>v8|v?11)(?P<s>n|s)_seg", "yolo{v}?scale={s}&task=segment"),
     (r"yolo_?v?8(?P<s>n|s)", "yolov8?scale={s}"),
     (r"yolo_?v?(?P<v>11|26)(?P<s>n|s)", "yolo{v}?scale={s}"),
     (
@@ -185,7 +191,7 @@ _NAMES = (
     (r"yolox_?nano", "st_yoloxn?depth=0.33&width=0.25&classes=80~"),
     (r"st_yolod_?v?2?_?(?P<v>milli|tiny)", "st_yolod?variant={v}"),
     (r"st_yolo_?lc_?v1", "st_yololc"),
-    (rf"ssd_mobilenet_?v2_fpn_?lite_{_W}", "ssd_mobilenetv2_fpnlite?width={w}"),
+    (rf"ssd_mobilenet_?v2_(?:fpn_?lite_)?{_W}(?:_fpn_?lite)?", "ssd_mobilenetv2_fpnlite?width={w}"),
     (r"ssd_mobilenet_?v2_fpn_?lite", "ssd_mobilenetv2_fpnlite"),
     (rf"(?:st_)?ssd_mobilenet_?v1_{_W}", "st_ssd_mobilenetv1?width={w}"),
     (r"ssd_?lite_mobilenet_?v3_?(?P<v>large|small)", "ssdlite_mobilenetv3?variant={v}"),
@@ -195,8 +201,9 @@ _NAMES = (
     (r"hand_?landmarks(?:_full)?", "hand_landmarks~"),
     (r"(?:blazepalm|palm_?detector)", "palm_detector~"),
     (r"(?:st_)?movenet_thunder", "movenet?width=1.75~"),
-    (r"st_movenet(?:_lightning)?", "movenet"),
-    (r"movenet", "movenet?classes=17"),
+    (r"st_movenet(?:_lightning)?(?:_heatmaps)?", "movenet"),
+    (r"movenet(?:_lightning)?", "movenet?classes=17"),
+    (rf"deeplab_?v3_(?:mobilenet_?v2|mnv2)_{_W}_aspp(?P<v>v1|v2)", "deeplabv3?width={w}&variant={v}"),
     (rf"deeplab_?v3(?:_mobilenet_?v2)?_{_W}", "deeplabv3?width={w}"),
     (r"deeplab_?v3", "deeplabv3"),
     (r"(?:st_)?yamnet_?e?(?P<v>256|512|1024)?", "yamnet?variant={v}"),
@@ -205,7 +212,7 @@ _NAMES = (
     (r"(?:cnn2d_)?(?:st_)?hand_?posture|cnn2d_st_handposture", "hand_posture"),
     # MLPerf Tiny
     (
-        r"visual_wake_words?|vww\d*|person_detection|tflm_person_detection",
+        r"visual_wake_words?|vww(?:01)?|(?:tflm_)?person_detection",
         "mobilenetv1_025?input=96&classes=2",
     ),
     (r"(?:deep_)?auto_?encoder|ad01|ad|anomaly_detection", "autoencoder"),
@@ -214,9 +221,9 @@ _NAMES = (
     # Arm and NXP
     (r"(?P<t>tiny_)?wav2letter(?:_pruned)?", "wav2letter?variant={t}"),
     (r"ad_micronet_(?P<size>small|medium|large)", "micronet_ad?variant={size}"),
-    (r"kws_micronet_(?P<size>s|m|l)\w*", "micronet_kws?variant={size}"),
-    (r"dnn_(?P<v>small|medium|large)", "dnn_kws"),
-    (r"rnnoise\w*", "rnnoise"),
+    (r"kws_micronet_(?P<size>small|medium|large|s|m|l)", "micronet_kws?variant={size}"),
+    (r"dnn_(?:small|s)", "dnn_kws"),
+    (r"rnnoise", "rnnoise"),
     (r"deepface_emotion", "deepface_emotion"),
     (r"yolo_?v4_?tiny", "yolov4_tiny"),
     (r"ultraface_(?P<v>slim|ultraslim)", "ultraface?variant={v}"),
@@ -224,7 +231,7 @@ _NAMES = (
     (r"fast_srgan", "fast_srgan~"),
     (r"sci", "sci?input=1080"),
     (r"yolact_edge", "yolact_edge"),
-    (r"nanodet\w*", "nanodet"),
+    (r"nanodet(?:_m)?", "nanodet"),
     (r"fastest_?det", "fastestdet"),
     (r"efficientdet_lite_?0", "efficientdet_lite"),
 )
@@ -253,10 +260,22 @@ UNKNOWN = (
     (r"st_(?:conv|dense)|use_case|model_input", "its layers are not published", ""),
 )
 """Published names that nothing here stands for: why, and what would resolve them."""
-PARTS = r"(?:ssd|yolo|unet|deeplab|fpn)\w*|centernet|retinanet|\w*rcnn|lstm|gru|rnn|vit|transformer|lite"
-"""Words behind a network's name that make another network of it."""
-WIDTH = r"[awx]?(?P<w>[01]\.\d+|(?<=a)\d{3})"
-"""Words that say a width: w0.35, a035."""
+CORES = re.compile(r"(?:multi|dual)\W?_?core|(?:two|both|2)[\W_]cores", re.IGNORECASE)
+"""Words of a row that say that the cores of a CPU share the work, which one does alone by default."""
+MODES = ("network", "workload", "mode", "runtime_mode", "tool", "tool_version", "precision", "note")
+"""Columns that may say so; those of boards name the cores that there are."""
+SILENT = (
+    r"pt|pytorch|torchvision|timm|tf|tflite|onnx|keras|executorch|tflm|esp_dl|st|ml_zoo|p4|s3|actrelu|reid|p50|"
+    r"(?:s8|u?int8)(?:_v1)?|quant(?:ized)?|qdq|ptq|full_integer|per_(?:tensor|channel)|ad01|ic01|kws01|kws_asr|"
+    r"(?:runtime_mode_)?(?:single|two|multi|dual)_cores?|ansi_c|inference_runner|[\d.]+_[mg]?(?:flop|mac)s?"
+)
+"""Words behind a network's name that change no layer: origin, file format, integers of 8 bits."""
+WORDS = (
+    rf"(?P<silent>{SILENT})|(?P<classes>{'|'.join(sorted(CLASSES, key=len, reverse=True))})|"
+    r"(?P<width>[awx]?(?:[01]\.\d+|0\d\d|100)|[awx]\d{3})|(?P<size>\d{2,4})(?:x\d{2,4})?|"
+    r"(?P<count>\d+)(?:kpt|classes)|(?P<grey>grayscale)"
+)
+"""Words behind a network's name that are known, each to be followed by ``_`` or nothing."""
 _SIZES: Mapping[str, str] = {
     "small": "small",
     "medium": "medium",
@@ -306,6 +325,8 @@ def workload_of(network: str, shape: str = "") -> str:
     """The workload of a table's ``network``: one already, a built-in network's name, or a published name.
     ``shape`` is that of its input, or options such as ``width=0.5&classes=10``. Raises BadInput for a
     published name that stands for nothing here."""
+    if bracketed := re.search(r"\[(zoo:\S+)\]", network):
+        return bracketed[1]
     if ":" in network or network.endswith((".yaml", ".yml", ".onnx", ".tflite")):
         found = network
     else:
@@ -338,6 +359,10 @@ def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
     if bits and preset == "gap9":
         yield f"weights.bits_per_weight={bits[1]}"
     text = " ".join(filter(None, (row.get(name) for name in ("chip", "network", "board", "tool", "note"))))
+    if any(CORES.search(row.get(name) or "") for name in MODES):
+        if "npu.vector.cores" not in load_chip(preset).figures:
+            raise BadInput(f"{preset} has no cores that share the work", hint="set another chip file")
+        yield "npu.vector.cores=2"
     for chip, pattern, settings in SOFTWARE:
         if chip == preset and re.search(pattern, text, re.IGNORECASE):
             yield from settings.split()
@@ -385,40 +410,70 @@ def _published(network: str, shape: str = "") -> str:
     best = min(found, key=lambda each: len(each[1]["rest"]), default=None)
     if not best:
         return ""
-    workload = _filled(*best, shape)
-    for word in best[1]["rest"].split("_"):
-        width = re.fullmatch(WIDTH, word) and "width=" not in workload
-        if width or (re.fullmatch(PARTS, word) and word not in workload):
-            what = f"'{word}' is not known of {workload.partition('?')[0]}"
-            raise BadInput(f"{shown(network)} is not predicted: {what}", hint="write its layers as YAML")
-    return workload
+    return _filled(network, *best, shape)
 
 
-def _filled(template: str, parts: dict[str, str], shape: str) -> str:
-    """The workload of a name's ``parts``; of an option without a value the default holds."""
-    rest = parts["rest"].split("_")
+def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> str:
+    """The workload of a name's ``parts``; of an option without a value the default holds. Raises BadInput
+    for words behind the name that are not known of that network, and for another size than ``shape`` has."""
     values = {name: _value(name, text) for name, text in parts.items()}
     name, _, query = template.rstrip(APPROXIMATE).format(**values).partition("?")
-    options = [each for each in query.split("&") if each and not each.endswith("=")]
-    known = [each.options for each in networks() if each.name == name]
-    default = next((each["classes"].default for each in known if "classes" in each), None)
-    widths = [_width(match["w"]) for word in rest if (match := re.fullmatch(WIDTH, word))]
-    if known and "width" in known[0] and widths and not any(each.startswith("width=") for each in options):
-        options.append(f"width={widths[0]}")
-    classes = [CLASSES[word] for word in rest if default and word in CLASSES and CLASSES[word] != default]
-    if default in (10, 36, 100):
-        classes = []  # small images are of data sets of their own
-    sizes = [word for word in rest if re.fullmatch(r"\d{2,4}", word) and int(word) >= 28]
-    if not classes and sizes_of(shape or " ".join((*sizes, "0")))[0] == 96 and name in GREY:
-        classes = [2]  # nobody trains on ImageNet at 96 x 96
-    if classes:
-        options = [each for each in options if not each.startswith("classes=")]
-        options.append(f"classes={classes[0]}")
-    if sizes and not shape:
-        options = [each for each in options if not each.startswith("input=")]
-        options.append(f"input={sizes[0]}")
+    options = dict(each.split("=") for each in query.split("&") if each and not each.endswith("="))
+    (known,) = (each.options for each in networks() if each.name == name)
+    said, unknown = _words_of(parts["rest"].replace(name, ""))
+    said["size"] += [options["input"]] if parts.get("size") and "input" in options else []
+    for word in said["width"]:
+        width = _width(word.lstrip("awx"))
+        if "width" in known:
+            options.setdefault("width", width)
+        if float(options.get("width", 1)) != float(width):
+            unknown.append(word)
+    if said["grey"] and name in GREY:
+        options["channels"] = "1"
+    elif said["grey"]:
+        unknown += said["grey"]
+    unknown = [word for word in unknown if word not in f"{name}?{query}"]
+    if unknown:
+        what = f"{', '.join(map(repr, unknown))} {'are' if unknown[1:] else 'is'} not known of {name}"
+        raise BadInput(f"{shown(network)} is not predicted: {what}", hint="write its layers as YAML")
+    if sizes := said["size"]:
+        given = sizes_of(shape) if shape and "=" not in shape else [int(sizes[0])]
+        if not {*map(int, sizes)} & {*given}:
+            what = f"its name says an input of {sizes[0]}, the row {shape}"
+            raise BadInput(f"{shown(network)} is not predicted: {what}", hint="correct one of them")
+        options["input"] = sizes[0]
+    if classes := _classes(name, known, said, sizes_of(shape or " ".join((*sizes, "0")))[0]):
+        options["classes"] = str(classes)
     like = APPROXIMATE if template.endswith(APPROXIMATE) else ""
-    return (f"{name}?{'&'.join(filter(None, options))}" if any(options) else name) + like
+    query = "&".join(f"{key}={value}" for key, value in options.items())
+    return (f"{name}?{query}" if query else name) + like
+
+
+def _words_of(rest: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The known words behind a network's name by what they say, and the others."""
+    said: dict[str, list[str]] = {name: [] for name in re.compile(WORDS).groupindex}
+    unknown: list[str] = []
+    rest = rest.strip("_")
+    while rest:
+        word = re.match(rf"(?:{WORDS})(?=_|$)", rest)
+        if word and word.lastgroup:
+            said[word.lastgroup].append(word[word.lastgroup])
+        else:
+            unknown.append(rest.partition("_")[0])
+        rest = rest[len(word[0] if word else unknown[-1]) :].strip("_")
+    return said, unknown
+
+
+def _classes(name: str, known: Mapping[str, NetworkOption], said: Mapping[str, list[str]], size: int) -> int:
+    """The classes that the words behind a name say, 0 where it has its own."""
+    default = known["classes"].default if "classes" in known else None
+    if default is None or said["count"]:
+        return int(said["count"][0]) if said["count"] else 0
+    if default in (10, 36, 100):
+        return 0  # small images are of data sets of their own
+    found = [CLASSES[word] for word in said["classes"] if CLASSES[word] != default]
+    # Nobody trains on ImageNet at 96 x 96.
+    return next(iter(found), 2 if size == 96 and name in GREY else 0)
 
 
 def _value(name: str, text: str) -> str:

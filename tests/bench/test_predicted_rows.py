@@ -59,14 +59,14 @@ def test_a_table_without_a_column_is_refused(head: str, column: str) -> None:
         predicted(f"{head}\nx,y\n")
 
 
-def test_another_input_than_the_row_has_is_said() -> None:
+def test_another_input_than_the_row_has_refuses_it() -> None:
     wide, square, bare, flat = predicted(
         "chip,network,shape\ngap9,resnet8,32x48x3\ngap9,resnet8,32x32x3\ngap9,resnet8,32x32\n"
         "gap9,autoencoder,640\n"
     )
-    assert wide["notes"] == "predicted with an input of 1 x 3 x 32 x 32"
+    assert "rows.csv:2:14: the network has an input of 1 x 3 x 32 x 32, the row 32x48x3" in wide["notes"]
     assert square["notes"] == bare["notes"] == ""
-    assert "predicted with" not in flat["notes"]
+    assert flat["milliseconds"]
 
 
 def test_weights_that_internal_flash_does_not_hold_are_read_in_external_flash() -> None:
@@ -198,6 +198,13 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
         ("ssdlite_mobilenetv2 (SSD)", "", "zoo:ssdlite_mobilenetv2"),
         ("mnasnet_pt_a050", "", "zoo:mnasnet?width=0.5"),
         ("mobilenetv2 1.0 (1.4 GMAC)", "", "zoo:mobilenetv2?width=1.0"),
+        ("mobilenetv2_w035_pt", "", "zoo:mobilenetv2?width=0.35"),
+        ("sqnxt23_x150_pt", "", "zoo:sqnxt?variant=23&width=1.5"),
+        ("mobilenetv3_small_050", "", "zoo:mobilenetv3?variant=small&width=0.5"),
+        ("yolo26n_512_s8_p4", "", "zoo:yolo26?outputs=raw&input=512"),
+        ("yolov8n seg 320", "320x320x3", "zoo:yolov8?scale=n&task=segment&input=320"),
+        ("SSD MobileNetv2 0.35 FPN-lite 192", "", "zoo:ssd_mobilenetv2_fpnlite?width=0.35&input=192"),
+        ("DeepLabv3 mnv2 a050 asppv2 256 [zoo:deeplabv3?variant=v2]", "", "zoo:deeplabv3?variant=v2"),
         ("tflm_person_detection (mobilenetv1_025)", "", "zoo:mobilenetv1_025?input=96&classes=2"),
     ],
 )
@@ -207,11 +214,51 @@ def test_published_names_are_workloads(network: str, shape: str, workload: str) 
 
 @pytest.mark.parametrize(
     ("network", "word"),
-    [("ProxylessNAS w0.3", "w0.3"), ("mobilenet_v2_ssdlite", "ssdlite"), ("resnet50_fpn", "fpn")],
+    [
+        ("ProxylessNAS w0.3", "w0.3"),
+        ("mobilenet_v2_ssdlite", "ssdlite"),
+        ("resnet50_fpn", "fpn"),
+        ("mobilenetv2_1.0_w035", "w035"),
+        ("darknet_tiny_x150", "x150"),
+        ("resnet50_d200", "d200"),
+        ("yolo11n_s8_v2_p4", "v2"),
+        ("yolo11n_s16_p4", "s16"),
+        ("mobilenetv3_small_minimalistic", "minimalistic"),
+        ("mobilenetv2_0.35_w4a8", "w4a8"),
+        ("resnet18_grayscale", "grayscale"),
+        ("squeezenet_v1.1_int16", "int16"),
+        ("nanodet_plus_m_1.5x_416", "plus', 'm', '1.5x"),
+    ],
 )
 def test_a_name_that_goes_on_is_not_taken_for_another_network(network: str, word: str) -> None:
-    with pytest.raises(BadInput, match=f"^'{network}' is not predicted: '{word}' is not known of "):
+    with pytest.raises(BadInput, match=f"^'{network}' is not predicted: '{word}' (is|are) not known of "):
         workload_of(network)
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "what"),
+    [
+        (
+            "esp32s3,yolo26n_512,640x640x3,,",
+            21,
+            "'yolo26n_512' is not predicted: its name says an input of 512",
+        ),
+        ("esp32p4,yolo11n_320_s8_v1_p4,640x640x3,,", 30, "its name says an input of 320, the row 640x640x3"),
+        ("stm32n6,mobilenetv2_0.35,,W4A8,", 27, "the precision 'W4A8' is not known of stm32n6"),
+        ("stm32n6,resnet8,,int8,MULTI_CORE", 1, "stm32n6 has no cores that share the work"),
+    ],
+)
+def test_what_a_row_says_otherwise_than_the_network_refuses_it(row: str, column: int, what: str) -> None:
+    (found,) = predicted(f"chip,network,shape,precision,mode\n{row}\n")
+    assert found["milliseconds"] == ""
+    assert found["notes"].startswith(f"rows.csv:2:{column}: ")
+    assert what in found["notes"]
+
+
+@pytest.mark.parametrize("cell", ["MULTI_CORE", "RUNTIME_MODE_MULTI_CORE", "two cores"])
+def test_cores_that_share_the_work_are_those_of_the_row(cell: str) -> None:
+    assert "npu.vector.cores=2" in settings_of("esp32s3", {"network": "mobilenetv2", "mode": cell})
+    assert "npu.vector.cores=2" not in settings_of("esp32s3", {"network": "x", "mode": "SINGLE_CORE"})
 
 
 def test_another_runtime_has_other_kernels_on_esp32p4() -> None:

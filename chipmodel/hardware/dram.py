@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Dram:
     t_faw_ns: Fraction
     t_rfc_ns: Fraction
     t_refi_ns: Fraction
-    """0: no refreshes."""
+    """Between two refreshes of a bank; 0: no refreshes."""
+    refresh: Literal["all-bank", "per-bank"] = "all-bank"
+    """Whether a refresh closes all banks for tRFCab, or one for tRFCpb: ``t_rfc_ns`` is either. In turn, each
+    bank is refreshed once in tREFI, and a stream that goes from bank to bank waits for one of them."""
 
     @property
     def access_bytes(self) -> int:

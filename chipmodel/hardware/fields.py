@@ -155,6 +155,7 @@ FIELDS: Mapping[str, Field] = {
     "psram.dram.banks": _dram(_wholes(1, 1024, "banks")),
     **{f"psram.dram.{each}_clocks": _DRAM_CLOCKS for each in ("ccd", "read_latency", "write_latency")},
     **{f"psram.dram.t_{t}_ns": _dram(_rationals("0", 10**6, "nanoseconds")) for t in _DRAM_TIMES},
+    "psram.dram.refresh": _default("all-bank", _dram(_choice("all-bank", "per-bank"))),
     "dma.model": _choice("line", "bursts", "hyperbus", "cdma", "ef-psram", "dram"),
     "dma.channels": _default("1", _wholes(1, 64, "channels")),
     "dma.arbitration": _default("in order", _choice("in order", "round robin")),

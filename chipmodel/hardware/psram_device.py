@@ -80,6 +80,8 @@ class Device:
     """From CE# high to the end of the next command and address (tRWR of HyperRAM)."""
     page_bytes: int = 1024
     crossing: Crossing = "never"
+    crossing_mhz: Fraction | None = None
+    """The fastest clock at which bursts may cross pages; None for any."""
     boundary_bytes: int | None = None
     """Address boundary at which the controller ends every burst; None for no boundary."""
     refresh: Refresh | None = None
@@ -99,6 +101,11 @@ class Device:
     def word_bytes(self) -> int:
         """Bytes that are always moved together: those of one clock, at least one."""
         return max(1, floor(self.wire.bytes_per_clock))
+
+    def crosses(self, write: bool) -> bool:
+        """Whether a burst goes on in the next page at this clock."""
+        slow = self.crossing_mhz is None or self.clock_mhz <= self.crossing_mhz
+        return slow and (self.crossing == "always" or (self.crossing == "reads" and not write))
 
     @property
     def latency_code(self) -> int:

@@ -2,7 +2,7 @@
 (docs/reference/hardware.md, "Psram devices").
 
 An empty cell is the field's default. ``latency_codes`` are ``MHz:clocks``, of HyperRAM the clocks of its
-tACC of 35 ns; ``refresh`` is microseconds between row refreshes, 64 ms / 8192 rows (HyperRAM datasheets), and
+tACC of 35 or 36 ns; ``refresh`` is microseconds between row refreshes, 64 ms / 8192 rows (HyperRAM datasheets), and
 nanoseconds of one, assumed as long as an access of the array, tACC. Loads measured on LUNA-ARCS show no
 shorter burst at the end of a page (``chipmodel.timing.routes``), so that only reads stop there.
 """
@@ -34,7 +34,7 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "latency_codes": _latency,
     "refresh": _refresh,
     "assumed": lambda text: tuple(text.split()),
-    **dict.fromkeys(("clock_mhz", "ce_low_max_us", "ce_high_ns", "recovery_ns"), Fraction),
+    **dict.fromkeys(("clock_mhz", "crossing_mhz", "ce_low_max_us", "ce_high_ns", "recovery_ns"), Fraction),
 }
 """How the cells of a column are read; others are whole numbers or words."""
 

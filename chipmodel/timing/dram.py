@@ -91,6 +91,7 @@ def refresh_clocks(dma: DramDma, mhz: Fraction) -> tuple[int, int]:
     """Clocks from the last read before a refresh until rows may open, less those that the read takes anyway;
     and clocks to open one."""
     read, clock, dram = dram_clocks(mhz, mhz, dma, False), Clock(mhz), dma.memory
-    busy, opening = ((dram.t_rp_all_ns, dram.t_rfc_ns), dram.t_rcd_ns)
-    closed = sum(clock.cycles_covering(each / 1000) for each in busy)
+    closing = dram.t_rp_all_ns if dram.refresh == "all-bank" else dram.t_rp_ns
+    opening = dram.t_rcd_ns
+    closed = sum(clock.cycles_covering(each / 1000) for each in (closing, dram.t_rfc_ns))
     return read.closing + closed - read.ccd, clock.cycles_covering(opening / 1000)

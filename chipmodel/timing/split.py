@@ -51,8 +51,11 @@ def wall(device: Device, write: bool = False) -> int | None:
 
     Raises BadInput where one of the two is not a multiple of the other.
     """
-    crossing = device.crossing == "always" or (device.crossing == "reads" and not write)
-    walls = [b for b in (None if crossing else device.page_bytes, device.boundary_bytes) if b is not None]
+    walls = [
+        b
+        for b in (None if device.crosses(write) else device.page_bytes, device.boundary_bytes)
+        if b is not None
+    ]
     if not walls:
         return None
     if max(walls) % min(walls) or min(walls) % device.word_bytes:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import (
@@ -15,6 +17,7 @@ from chipmodel.hardware.psram_device import (
     overhead_clocks,
 )
 from chipmodel.hardware.psram_parts import DEVICES, device_named
+from chipmodel.timing.bursts import bursts_of, held_clocks
 
 
 def at(name: str, mhz: int, **settings: object) -> Device:
@@ -27,6 +30,7 @@ WORKED = {
     "APS6404L QPI 84 MHz": (at("APS6404L-QPI", 84), 14, (22, 78, 526, 2062)),
     "HyperRAM 166 MHz, LC 6": (at("S27KL0641", 166, **VARIABLE), 8, (10, 24, 136, 520)),
     "HyperRAM 200 MHz, LC 7 doubled": (at("S27KS0642", 200), 16, (18, 32, 144, 528)),
+    "W958D8 200 MHz, LC 7 doubled": (at("W958D8NBYA", 200), 16, (18, 32, 144, 528)),
     "HyperRAM 3.0 x16 200 MHz, LC 7 variable": (at("S80KS2564", 200), 9, (10, 17, 73, 265)),
     "Xccela x8 80 MHz, RL 10": (at("ESP32-S3-octal", 80), 12, (14, 28, 140, 524)),
     "Xccela x8 240 MHz, RL 16": (at("LUNA-ARCS", 240), 18, (20, 34, 146, 530)),
@@ -75,10 +79,33 @@ def test_latency_code_of_aps256_follows_the_clock(mhz: int, code: int) -> None:
     assert latency_clocks(replace(device, latency_mode="fixed")) == 2 * code
 
 
-@pytest.mark.parametrize("mhz", [50, 83, 100, 133, 166, 200])
+@pytest.mark.parametrize("mhz", [50, 83, 85, 86, 100, 104, 133, 166, 200])
 def test_latency_code_of_hyperram_is_its_access_time(mhz: int) -> None:
     access_ns = 35
     assert at("S27KS0642", mhz).latency_code == max(3, -(-access_ns * mhz // 1000))
+
+
+@given(st.sampled_from(DEVICES), st.integers(1, 9000), st.booleans(), st.sampled_from(["fixed", "variable"]))
+def test_a_faster_clock_of_the_datasheet_is_never_slower(
+    name: str, size: int, write: bool, latency: str
+) -> None:
+    """At the fastest clock of each latency code. Between two of them the later code is waited for."""
+    device = device_named(name)
+    limits = {limit for limit, _ in device.latency_codes} | {device.crossing_mhz or device.clock_mhz}
+    parts = [replace(device, clock_mhz=mhz, latency_mode=latency) for mhz in sorted(limits)]
+    times = [held_clocks(part, size, write) / part.clock_mhz for part in parts]
+    assert times == sorted(times, reverse=True)
+
+
+def test_clocks_of_aps6404l_are_those_of_its_commands() -> None:
+    """Its table of commands: EBh 133 MHz, 84 MHz across pages; 0Bh in QPI 66 MHz with 4 wait clocks."""
+    fast, slow = at("APS6404L-QPI", 133), at("APS6404L-QPI", 84)
+    assert (fast.crosses(write=False), slow.crosses(write=False)) == (False, True)
+    assert [b.bytes for b in bursts_of(fast, 1000, 32)] == [24, 8]
+    assert [b.bytes for b in bursts_of(slow, 1000, 32)] == [32]
+    for name, mhz in (("APS6404L-QPI", 134), ("APS6404L-QPI-0Bh", 67)):
+        with pytest.raises(BadInput, match=f"no latency code for {mhz} MHz"):
+            burst_clocks(at(name, mhz), 0, 4)
 
 
 def test_a_clock_without_a_latency_code_is_refused() -> None:

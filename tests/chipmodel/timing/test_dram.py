@@ -104,6 +104,24 @@ def test_a_refresh_costs_what_it_does_clock_by_clock(chip: Chip) -> None:
     assert refreshed - undisturbed == sum(refresh_clocks(dma, mhz))
 
 
+@pytest.mark.parametrize(
+    ("gbit", "all_banks", "one_bank"),
+    [(2, 130, 60), (4, 180, 90), (6, 280, 140), (8, 280, 140), (12, 380, 190), (16, 380, 190)],
+)
+def test_refreshes_of_lpddr4_by_density(gbit: int, all_banks: int, one_bank: int) -> None:
+    """tRFCab and tRFCpb of JESD209-4 by the density of a channel: one bank at a time stops less, and more
+    bits take longer."""
+    every, one = (
+        load_chip("imx93-lpddr4", [f"psram.dram.refresh={kind}", f"psram.dram.t_rfc_ns={time}"])
+        for kind, time in (("all-bank", all_banks), ("per-bank", one_bank))
+    )
+    busy = [next(interruptions(chip)).busy for chip in (every, one)]
+    clocks = [21 + all_banks, 18 + one_bank]  # ns of precharge and refresh
+    read = dram_clocks(Fraction(1000), Fraction("1866.5"), cast(DramDma, every.dma), False)
+    beside = (read.closing - read.ccd) / Fraction("1.8665")
+    assert busy == pytest.approx([ns + float(beside) for ns in clocks], abs=2), gbit
+
+
 def test_refreshes_interrupt_transfers() -> None:
     """Every 3,904 ns tRTP, tRP of all banks and tRFC, 577 clocks, less one access; then tRCD, 34 clocks, also
     for a transfer that begins later."""

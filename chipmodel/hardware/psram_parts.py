@@ -2,7 +2,7 @@
 (docs/reference/hardware.md, "Psram devices").
 
 An empty cell is the field's default. ``latency_codes`` are ``MHz:clocks``, of HyperRAM the clocks of its
-tACC of 35 or 36 ns; ``refresh`` is microseconds between row refreshes, 64 ms / 8192 rows (HyperRAM datasheets), and
+tACC; ``refresh`` is microseconds between row refreshes, 64 ms / 8192 rows (HyperRAM datasheets), and
 nanoseconds of one, assumed as long as an access of the array, tACC. Loads measured on LUNA-ARCS show no
 shorter burst at the end of a page (``chipmodel.timing.routes``), so that only reads stop there.
 """

@@ -118,7 +118,7 @@ private:
     }
 
     void measure_input(Int tensor, Int stripe) {
-        const Int stripes = bands_.count * ((in_band_ + stripe - 1) / stripe);
+        const Int each = (in_band_ + stripe - 1) / stripe, stripes = bands_.count * each;
         std::vector<Span> read(stripes);
         std::vector<Int> shares(bands_.columns ? stripes : 0);
         std::vector<bool> reader(stretch_.ops.size(), false);
@@ -137,7 +137,8 @@ private:
                 }
             }
         }
-        Loads loads(stretch_.tensors[tensor], read, chip_.load, shares, columns(tensor, 0).second);
+        Loads loads(stretch_.tensors[tensor], read, chip_.load, shares, columns(tensor, 0).second,
+                    bands_.columns ? each : 0);
         Passing &found = passing_[tensor];
         found.bytes[0] = loads.bytes(1, loads.parts());
         found.bytes[1] = loads.bytes(2, loads.parts());

@@ -21,10 +21,12 @@ struct Passing {
 // loads its new rows only, some of them early where the buffer is larger than the stripe before.
 class Loads {
 public:
-    // Each stripe reads `shares` of its rows, of so many; all of them where there are none.
+    // Each stripe reads `shares` of its rows, of so many, other ones after every `alike` stripes; all of them
+    // where there are none.
     Loads(const TensorRow &tensor, std::vector<Span> read, const Rate &rate, std::vector<Int> shares = {},
-          Int of = 1)
-        : tensor_(tensor), read_(std::move(read)), rate_(rate), shares_(std::move(shares)), of_(of) {
+          Int of = 1, Int alike = 0)
+        : tensor_(tensor), read_(std::move(read)), rate_(rate), shares_(std::move(shares)), of_(of),
+          alike_(alike) {
         rolls_ = tensor.rolls && shares_.empty() && measure_ring(1);
     }
 
@@ -55,8 +57,11 @@ public:
     }
 
     bool is_new(std::size_t at) const {
-        return !read_[at].empty() &&
-               (at == 0 || read_[at].start != read_[at - 1].start || read_[at].stop != read_[at - 1].stop);
+        if (read_[at].empty()) {
+            return false;
+        }
+        const bool other = alike_ && at % alike_ == 0 && shares_[at] < of_;
+        return at == 0 || other || read_[at].start != read_[at - 1].start || read_[at].stop != read_[at - 1].stop;
     }
 
     // DMA cycles of the load of a stripe; of the part of it that has no room before, with `late`.
@@ -127,7 +132,7 @@ private:
     std::vector<Span> read_;
     const Rate &rate_;
     std::vector<Int> shares_;
-    Int of_;
+    Int of_, alike_;
     bool rolls_ = false;
     Int held_ = 0, held_one_ = 0;
     std::vector<Int> starts_, stops_;

@@ -21,6 +21,7 @@ from solvers.columns.kernel import (
     BEFORE,
     COLUMNS,
     INSIDE,
+    PASSES,
     STAYS,
     Border,
     BorderTimes,
@@ -31,17 +32,16 @@ from solvers.columns.kernel import (
 from workloads.load import load
 
 ROOM = 1 << 30
-FREE_RATE = (0, 0, 1)
+FREE_RATE, BYTE_A_CYCLE = (0, 0, 1), (0, 1, 1)
 
 
 class _Columns:
     """ListedColumns of one stretch, whose transfers take no time."""
 
     longest = 6
-    rates = Rates(FREE_RATE, FREE_RATE, FREE_RATE)
 
-    def __init__(self, table: np.ndarray, rolls: bool) -> None:
-        self.table, self.rolls = table, rolls
+    def __init__(self, table: np.ndarray, rolls: bool, rate: tuple[int, int, int]) -> None:
+        self.table, self.rolls, self.rates = table, rolls, Rates(rate, rate, rate)
 
     def stretch(self, start: int, stop: int) -> Stretch | None:
         raise AssertionError
@@ -51,23 +51,32 @@ class _Columns:
 
 
 def ways(
-    program: Program, chip: Chip, ops: Sequence[Op], leaving: frozenset[str], chain: Chain, room: int
+    program: Program,
+    chip: Chip,
+    ops: Sequence[Op],
+    leaving: frozenset[str],
+    chain: Chain,
+    room: int,
+    stays: bool = True,
 ) -> list[tuple[int, ...]]:
-    """The ways of one choice of heights with everything that the ops share with others in SharedMemory."""
+    """The ways of one choice of heights; everything that the ops share with others is in SharedMemory, or
+    passes, a byte in a cycle."""
     numbers = SharedNumbers(chip.npu, ops)
     inside = tuple(accumulating(program, op) for op in ops)
     stretch = ChainOps(program, chip, numbers, inside, leaving).stretch({}, chain)
     assert stretch is not None
-    choice = np.array([(*chain.heights, 0)], np.int64)
+    choice = np.array([(*chain.heights, chain.bands - 1)], np.int64)
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
-    stays = [0 if role == INSIDE else STAYS | BEFORE | AFTER for role in stretch.tensors[:, 3].tolist()]
+    everywhere = STAYS | BEFORE | AFTER if stays else PASSES
+    places = [0 if role == INSIDE else everywhere for role in stretch.tensors[:, 3].tolist()]
     points = np.array([-1, 0, 1], np.int64)
     times = np.zeros((1, 3), np.int64)
     none = np.array([1, 0, 0, 1, ROOM, 0, 0] * 4, np.int64)
     one, moves = np.zeros(1, np.int64), np.zeros((1, 9), np.int64)
-    border = Border(np.array([stays], np.int64), one + room, one, moves, none, ROOM, 0, 1, False)
+    border = Border(np.array([places], np.int64), one + room, one, moves, none, ROOM, 0, 1, False)
     reached = BorderTimes(points, 1, times, times.copy())
-    columns = _Columns(numbers.table(), chip.npu.rolling_buffers)
+    rate = FREE_RATE if stays else BYTE_A_CYCLE
+    columns = _Columns(numbers.table(), chip.npu.rolling_buffers, rate)
     return [tuple(row) for row in take_ways(columns, stretch, border, reached)[:, :COLUMNS].tolist()]
 
 
@@ -106,3 +115,19 @@ def test_a_cascade_takes_the_cycles_and_bytes_of_its_op(chip: str, data: st.Data
     most = made.work.workspace + program.block_bytes(made) + operands
     assert ways(program, target, ops, leaving, chain, most)
     assert not ways(program, target, ops, leaving, chain, operands - 1)
+
+
+@pytest.mark.parametrize("bands", [1, 2])
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_all_that_passes_a_cascade_moves(bands: int, data: st.DataObject) -> None:
+    """In bands of one stripe, too, each of which has the rows of the band before in other columns."""
+    program, target = PROGRAMS["ds_cnn"], load_chip("alif-e7")
+    ops = list(program.ops())[:2]
+    height = data.draw(st.sampled_from((1, 3, 25)))
+    chain = Chain((height, height), (), bands, True)
+    made = cascade_op(program, ops, CascadeChoice(tuple(op.name for op in ops), chain.heights))
+    moved = sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs))
+    found = ways(program, target, ops, frozenset(made.outputs), chain, ROOM, stays=False)
+    assert found
+    assert all(way[4] >= moved + program.block_bytes(made) for way in found)

@@ -73,7 +73,9 @@ def network(name: str, source: str, chip: str, streamer: str, packer: str = "lar
                 ("run.json", "run.plan.json"),
             ),
             Command("check", f"check run.plan.json {source}"),
-            Command("export c-header", "export run.plan.json --as c-header -o run.h", ("run.h",)),
+            Command(
+                "export c", f"export run.plan.json {source} --as c --folder c --prefix x", ("c/x_plan.c",)
+            ),
             Command("export minimalloc", "export run.plan.json --as minimalloc -o run.csv", ("run.csv",)),
             Command("export csv", "export run.json --as csv -o ops.csv", ("ops.csv",)),
             Command("plan", f"plan {source} --chip {chip} --streamer sync -o sync.json", ("sync.json",)),
@@ -101,7 +103,7 @@ def cores(name: str, source: str, chip: str) -> Workload:
         (
             Command("simulate", simulate, ("run.json", "run.plan.json")),
             Command("check", f"check run.plan.json {source}"),
-            Command("export", "export run.plan.json --as c-header --core 1 -o run.h", ("run.h",)),
+            Command("export", "export run.plan.json --as minimalloc --core 1 -o run.csv", ("run.csv",)),
         ),
     )
 

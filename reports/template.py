@@ -99,7 +99,7 @@ def render_part(name: str, values: Mapping[str, object]) -> str:
     return environment.get_template(name).render(values)
 
 
-def render_text(name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[str], str]]) -> str:
+def render_text(name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[Any], str]]) -> str:
     """Render ``templates/NAME`` with ``values`` as they are; a missing value is an error."""
     environment = _environment(keep_trailing_newline=True)
     environment.filters |= filters

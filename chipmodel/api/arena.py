@@ -23,7 +23,7 @@ from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
 from chipmodel.terminal.progress import stage
 from reports import arena as arena_report, split_arena as split_report
-from reports.export.c_header import arena_header
+from reports.export.arena_header import arena_header
 from solvers.core.outcome import Limits
 from workloads.from_tflite.model_file import TfliteModel, parse_model, read_model
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from chipmodel.api.answer import TableAnswer
@@ -12,28 +11,20 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.export import PlanSource, text_of_plan
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
-from chipmodel.api.plan import ProgramPlan
-from chipmodel.api.simulation import Simulation
-from chipmodel.api.target import ChipSource, chip as chip_of
+from chipmodel.api.target import ChipSource
+from chipmodel.api.verified import verified_plan
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.files.document import document
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip, with_overrides
-from chipmodel.model.commands import Repeat
 from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run, refuse_skipped_results
-from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
-from chipmodel.rewrites.compiled_weights import compiled
-from chipmodel.rewrites.steady_state import LOOP
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
-from dma.residency.fitted import fitted
 from reports.page_parts import PageTable, TablePage
-from reports.words import plural
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,70 +135,18 @@ def check(
             if execute:
                 raise BadInput("a packing has no commands to execute", hint="leave out --execute")
             return _packing(text, called, workload)
-        file = read_plan(text, called)
-        given = chip if chip is not None else _own_chip(plan)
-        target, violations = _chip_of(file, given, tuple(overrides))
-        loaded = load(workload)  # type: ignore[arg-type]
-        _refuse_other_inferences(file, loaded, called)
-        program = compiled(loaded, target)
-        if execute and program.weights != loaded.weights:
-            _refuse_compiled(target)
-        program = fitted(program, target)
+        file, loaded = read_plan(text, called), load(workload)  # type: ignore[arg-type]
         with stage(f"checking {called}"):
-            program, faults = check_plan(program, file, target)
-            violations = violations or faults
+            verified = verified_plan(plan, file, called, loaded, chip, tuple(overrides))
+        program, target, violations = verified.program, verified.chip, verified.faults
+        if execute and verified.compiled:
+            _refuse_compiled(target)
         runs: tuple[PathVerdict, ...] = ()
         if execute:
             with stage(f"executing {called}"):
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
         return Verification(violations, _summary(file, target), runs)
-
-
-def _own_chip(plan: PlanSource) -> Chip | None:
-    """The chip that an answer was made for, where no file says it."""
-    made = plan.chip if isinstance(plan, ProgramPlan | Simulation) else None
-    return None if made is None or made.source else made
-
-
-def _chip_of(
-    plan: PlanFile, given: ChipSource | None, overrides: tuple[str, ...]
-) -> tuple[Chip, tuple[str, ...]]:
-    """The chip that the plan names, and what is wrong where another one is given."""
-    name: str
-    if given is None or isinstance(given, str | Path):
-        name = plan.chip if given is None else str(given)
-        named = load_chip(name, plan.overrides)
-        chip, stated = load_chip(name, overrides or plan.overrides), overrides or plan.overrides
-    else:
-        chip = chip_of(given)
-        name = chip.source or chip.name
-        named = with_overrides(chip, plan.overrides)
-        chip = with_overrides(chip, overrides or (() if chip.overrides else plan.overrides))
-        stated = chip.overrides
-    if Path(name).stem == Path(plan.chip).stem and chip == named:
-        return chip, ()
-    wanted, asked = _with_fields(plan.chip, plan.overrides), _with_fields(name, stated)
-    return chip, (f"the plan is for chip {wanted}, not for {asked}",)
-
-
-def _with_fields(chip: str, overrides: Sequence[str]) -> str:
-    return f"{chip} with {', '.join(overrides)}" if overrides else chip
-
-
-def _refuse_other_inferences(plan: PlanFile, program: Program, called: str) -> None:
-    """Refuse a plan of another number of inferences in a row than the program makes: no step would match."""
-    commands = (*plan.commands, *(each for core in plan.cores for each in core.commands))
-    made = next((each.iterations for each in commands if isinstance(each, Repeat) and each.name == LOOP), 1)
-    own_loop = program.inferences == 1 and any(node.name == LOOP for node in program.nodes())
-    if made != program.inferences and not own_loop:
-        hint = (
-            f"--steady-state {made} (load(..., inferences={made}))"
-            if made > 1
-            else "leave out --steady-state"
-        )
-        what = f"{called} is a plan of {plural(made, 'inference')}, not of {program.inferences:,}"
-        raise BadInput(what, hint=hint)
 
 
 def _refuse_compiled(chip: Chip) -> None:

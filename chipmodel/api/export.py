@@ -11,17 +11,22 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.packing import Packing
 from chipmodel.api.plan import ProgramPlan
 from chipmodel.api.simulation import Simulation
+from chipmodel.api.verified import verified_plan
+from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
-from chipmodel.files.atomic_write import write_atomically
+from chipmodel.files.atomic_write import make_folder, write_atomically, write_together
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import json_text, read_text
 from chipmodel.pipeline.choices import ExportFormat
+from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
-from reports.export.c_header import KEYWORD, LONGEST_PREFIX, c_header, prefix_of
+from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
+from reports.export.c_plan import c_files
 from reports.export.layout import Layout, layout_of, must_fit
 from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
 from reports.instructions import plan_listing
 from reports.result_file import is_result, saved_result
+from workloads.weight_values import weight_values
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
 """What names a plan: a file, an answer of this library, or what its ``to_dict`` said."""
@@ -35,21 +40,31 @@ CALL = 'write_plan("PLAN.json") and to_json() of a simulation'
 class ExportedFile:
     """A plan or a result as another tool reads it."""
 
-    content: str | bytes
-    """Text, or the bytes of a binary format."""
+    content: str | bytes | Mapping[str, str | bytes]
+    """Text, the bytes of a binary format, or several files by their names."""
 
     def __repr__(self) -> str:
-        kind = "characters" if isinstance(self.content, str) else "bytes"
-        return f"<ExportedFile: {len(self.content):,} {kind}>"
+        kinds: dict[object, str] = {str: "characters", bytes: "bytes"}
+        return f"<ExportedFile: {len(self.content):,} {kinds.get(type(self.content), 'files')}>"
 
     def write(self, path: str | Path) -> None:
-        """Write the content to a file, whole or not at all. Raises BadInput where that cannot be."""
-        write_atomically(Path(path), self.content)
+        """Write the content to a file, whole or not at all; several files into the folder ``path``. Raises
+        BadInput where that cannot be."""
+        if isinstance(self.content, str | bytes):
+            write_atomically(Path(path), self.content)
+            return
+        make_folder(Path(path))
+        write_together((Path(path) / name, content) for name, content in self.content.items())
 
 
 @checked
 def export(
-    source: PlanSource, to: ExportFormat, *, core: int | None = None, prefix: str | None = None
+    source: PlanSource,
+    to: ExportFormat,
+    *,
+    workload: WorkloadSource | None = None,
+    core: int | None = None,
+    prefix: str | None = None,
 ) -> ExportedFile:
     """Return a plan or a result as a file of another tool.
 
@@ -58,11 +73,13 @@ def export(
     source
         A simulation or, for formats of plans, a plan; or a file of either.
     to
-        For plans ``c-header``, ``listing`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
+        For plans ``c``, ``listing`` or ``minimalloc``; for the ops of a result ``csv`` or ``parquet``.
+    workload
+        The program that the plan is for, which ``c`` needs.
     core
         Which of several cores.
     prefix
-        What the identifiers of the C header begin with.
+        What the identifiers in C begin with.
 
     Raises
     ------
@@ -71,14 +88,14 @@ def export(
 
     Examples
     --------
-    >>> "#define" in str(export(simulate("zoo:ds_cnn", "gap9"), "c-header").content)
-    True
+    >>> sorted(export(simulate("zoo:ds_cnn", "gap9"), "c", workload="zoo:ds_cnn").content)
+    ['ds_cnn_plan.c', 'ds_cnn_plan.h', 'ds_cnn_plan_host.c', 'ds_cnn_plan_host.h', 'psram.bin']
     """
     if to not in FORMATS:
         raise BadInput(f"format {to!r} is not known", hint=f"one of {', '.join(FORMATS)}")
-    if prefix is not None and to != "c-header":
-        hint = "leave it out, or --as c-header (to='c-header')"
-        raise BadInput(f"--prefix says nothing about {to}", hint=hint)
+    for option, value in {"--prefix": prefix, "WORKLOAD": workload}.items():
+        if value is not None and to != "c":
+            raise BadInput(f"{option} says nothing about {to}", hint="leave it out, or --as c (to='c')")
     text, called = _text_of(source, to)
     root = read_json(text, called, f"write one with: {COMMAND}, or {CALL}")
     if to in OF_RESULTS:
@@ -95,7 +112,12 @@ def export(
     layout = None if to == "listing" and core is None else layout_of(plan, called, core)
     if layout is None or to == "listing":
         return ExportedFile(plan_listing(plan, core))
-    return ExportedFile(minimalloc_csv(layout) if to == "minimalloc" else _header(layout, prefix, called))
+    if to == "minimalloc":
+        return ExportedFile(minimalloc_csv(layout))
+    if workload is None:
+        hint = "chipmodel export PLAN.json WORKLOAD --as c --folder DIR, or export(plan, 'c', workload=...)"
+        raise BadInput("C needs the workload that the plan is for", hint=hint)
+    return ExportedFile(_c_files(layout, source, plan, called, workload, prefix))
 
 
 def text_of_plan(plan: PlanSource) -> tuple[str, str]:
@@ -126,9 +148,23 @@ def _ops(root: JsonValue, core: int | None, to: str) -> str | bytes:
     return ops_csv(answer) if to == "csv" else ops_parquet(answer)
 
 
-def _header(layout: Layout, prefix: str | None, source: str) -> str:
+def _c_files(
+    layout: Layout,
+    source: PlanSource,
+    plan: PlanFile,
+    called: str,
+    workload: WorkloadSource,
+    prefix: str | None,
+) -> dict[str, str | bytes]:
     if prefix is not None and not (KEYWORD.fullmatch(prefix) and len(prefix) <= LONGEST_PREFIX):
         hint = f"a letter, then letters, digits and _, at most {LONGEST_PREFIX} in all"
         raise BadInput(f"--prefix {prefix!r} begins no identifier", hint=hint)
-    must_fit(layout, source)
-    return c_header(layout, prefix or prefix_of(layout.workload))
+    must_fit(layout, called)
+    program = load(workload)
+    verified = verified_plan(source, plan, called, program)
+    if verified.faults:
+        what = f"{called} is no right plan of this workload: {verified.faults[0]}"
+        raise BadInput(what, hint="chipmodel check says all that is wrong; name the plan's own workload")
+    known = {} if verified.compiled else weight_values(Path(program.source), verified.program)
+    name = prefix or prefix_of(layout.workload)
+    return c_files(layout, verified.program, name, not verified.compiled, known)

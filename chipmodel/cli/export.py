@@ -7,28 +7,37 @@ from typing import get_args
 import click
 
 from chipmodel.cli.file_options import STDOUT, FileCommand, argument, option
+from chipmodel.cli.options import WorkloadOptions, optional_workload
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.terminal.printing import emit
 
 
 @click.command(cls=FileCommand)
-@argument("PLAN.json|RESULT.json", to="source")
+@argument("PLAN.json|RESULT.json", to="file")
+@optional_workload
 @click.option(
     "--as", "format_", type=click.Choice(get_args(ExportFormat)), required=True, help="The format to write."
 )
 @option("--output -o FILE|-", "Where to write it. [stdout, if it is text]")
+@option("--folder DIR", "c: where to write its files.")
 @option("--core N", "The core whose memory is written, if the plan has several.")
-@option("--prefix NAME", "c-header: prefix of identifiers. [the workload's name]")
+@option("--prefix NAME", "c: prefix of identifiers. [the workload's name]")
 def export(
-    source: str, format_: ExportFormat, output: str | None, core: int | None, prefix: str | None
+    file: str,
+    source: WorkloadOptions,
+    format_: ExportFormat,
+    output: str | None,
+    folder: str | None,
+    core: int | None,
+    prefix: str | None,
 ) -> None:
     """Write a plan or a result in the format of another tool.
 
     \b
     From PLAN.json, which chipmodel plan or simulate --plan wrote:
-      c-header    offsets, sizes and DMA transfers (source, destination,
-                  bytes, step) as a C99 header
+      c           PREFIX_plan.h and .c: C99 that runs the plan of WORKLOAD by
+                  four functions, with an example port to a host
       listing     its instructions (DMAStart, DMAWait, Compute), a line each
       minimalloc  MiniMalloc's CSV, id,lower,upper,size,offset
 
@@ -40,17 +49,22 @@ def export(
     A trace for Perfetto: chipmodel simulate --trace. For TensorFlow Lite Micro: chipmodel arena.
 
     \f
-    # A C99 header of a plan
-    chipmodel export plan.json --as c-header -o plan.h
+    # A plan as C that runs
+    chipmodel export plan.json zoo:resnet8 --as c --folder firmware
     # A table of the ops of a result
     chipmodel export result.json --as csv
     """
     if format_ == "parquet" and output in (None, STDOUT):
         raise BadInput("parquet is binary", hint="name a file: --output ops.parquet")
+    if (format_ == "c") != (folder is not None) or (format_ == "c" and output):
+        raise BadInput(
+            "--folder is where --as c writes its files", hint="--as c --folder DIR, or --output FILE"
+        )
     from chipmodel.api.export import export as export_plan
 
-    made = export_plan(source, format_, core=core, prefix=prefix)
+    program = source.load() if source.workload else None
+    made = export_plan(file, format_, workload=program, core=core, prefix=prefix)
     if isinstance(made.content, str) and output in (None, STDOUT):
         emit(made.content)
     else:
-        made.write(output or "")
+        made.write(folder or output or "")

@@ -80,10 +80,7 @@ def _many(declared: str, meaning: str, to: str | None = None) -> Decorator:
     return option(declared, f"{meaning} Repeatable.", to=to, multiple=True)
 
 
-workload_options = group(
-    "source",
-    WorkloadOptions,
-    click.argument("workload", type=READS_WORKLOAD),
+_reading = (
     option("--dtype TYPE", "Type of tensors and weights on the chip, such as int8."),
     _many(
         "--shape NAME=D,D,...",
@@ -111,6 +108,13 @@ workload_options = group(
         flag_value=str(INFERENCES),
     ),
 )
+workload_options = group(
+    "source", WorkloadOptions, click.argument("workload", type=READS_WORKLOAD), *_reading
+)
+optional_workload = group(
+    "source", WorkloadOptions, click.argument("workload", type=READS_WORKLOAD, required=False), *_reading
+)
+"""The same where only some formats need a workload: empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def plan(
 ) -> int:
     """Plan WORKLOAD: an offset for every buffer, and the commands of the sequencer and the DMA engine.
 
-    chipmodel check verifies the plan, chipmodel export turns it into a C header. The forecast of its cycles
+    chipmodel check verifies the plan, chipmodel export turns it into C. The forecast of its cycles
     (without contention) and their lower bound are on stderr. Only for chips with one core. The default
     streamer is exact. It searches longer than auto, the default of simulate, because a plan is made once and
     kept.

@@ -58,13 +58,19 @@ def evaluate(
 
 def _joined(op: Op, program: Program, inputs: Sequence[Bytes]) -> Bytes | None:
     """All bytes of the output of a concat; None for another op, and where the shapes do not tell the axis."""
-    if op.kind != "concat" or len(op.outputs) != 1 or op.weights or op.sliced is not None:
-        return None
-    runs = runs_of_concat(program, op)
-    total = program.tensors[op.outputs[0]].bytes
-    if runs is None or sum(map(len, inputs)) != total or any(len(each) % runs for each in inputs):
+    runs = joined_runs(op, program)
+    if runs is None:
         return None
     return np.concatenate([each.reshape(runs, -1) for each in inputs], axis=1).reshape(-1)
+
+
+def joined_runs(op: Op, program: Program) -> int | None:
+    """The runs in which each input of a concat lies in its output; None as for ``_joined``."""
+    if op.kind != "concat" or len(op.outputs) != 1 or op.weights or op.sliced is not None:
+        return None
+    runs, sizes = runs_of_concat(program, op), [program.tensors[name].bytes for name in op.inputs]
+    total = program.tensors[op.outputs[0]].bytes
+    return None if runs is None or sum(sizes) != total or any(size % runs for size in sizes) else runs
 
 
 def _slice(op: Op, array: Bytes, number: int) -> Bytes:
@@ -121,7 +127,7 @@ def _read(op: Op, index: int, array: Bytes, part: OpPart) -> Words:
         rows, channels = part.rows, part.channels if lines[1] > 1 else Interval(0, 1)
         grid = array.reshape(*lines, -1)
         return digests(grid[rows.start : rows.stop, channels.start : channels.stop])
-    shares = [_row_reads(op, index, Interval(row, row + 1), part.channels) for row in _numbers(part.rows)]
+    shares = [line_reads(op, index, Interval(row, row + 1), part.channels) for row in _numbers(part.rows)]
     different = list(dict.fromkeys(share for row in shares for share in row))
     words = dict(_share_digests(array, different))
     read = np.empty((len(part.rows), len(part.channels)), np.uint64)
@@ -154,7 +160,7 @@ def _own_lines(op: Op, index: int) -> tuple[int, int] | None:
     return (work.rows, work.channels) if further else None
 
 
-def _row_reads(op: Op, index: int, row: Interval, channels: Interval) -> list[Share]:
+def line_reads(op: Op, index: int, row: Interval, channels: Interval) -> list[Share]:
     """What each of ``channels`` reads for ``row``, within a slice; one share where all of the op's read the
     same."""
     if index in op.whole:

@@ -177,6 +177,19 @@ def execute(
     return machine.found
 
 
+def memory_before(
+    program: Program,
+    commands: tuple[Command, ...],
+    inputs: Mapping[str, Bytes],
+    weights: Mapping[str, Bytes],
+    cascades: tuple[CascadeOps, ...],
+) -> tuple[OffChipMemory, Homes]:
+    """The memory off chip before the commands of one core run, and what lies where in it."""
+    machine = _Machine(program, (commands,), 0, inputs, weights, {}, RunOptions(cascades=cascades))
+    machine.fill()
+    return machine.psram, machine.homes
+
+
 class _Machine:
     def __init__(
         self,
@@ -221,10 +234,14 @@ class _Machine:
 
     # -- the order of commands -----------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run all commands of all cores."""
+    def fill(self) -> None:
+        """Put weights and inputs into Psram."""
         put_weights(self.psram, self.homes, self.ops, self.blocks)
         put_inputs(self.psram, self.homes, self.program, self.inputs)
+
+    def run(self) -> None:
+        """Run all commands of all cores."""
+        self.fill()
         for core in self.cores:
             core.next = next(core.events, None)
         last = -1

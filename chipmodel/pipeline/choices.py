@@ -6,7 +6,7 @@ from typing import Literal
 
 OrderWish = Literal["given", "least-peak", "best"]
 Extreme = Literal["best", "worst"]
-ExportFormat = Literal["c-header", "listing", "minimalloc", "csv", "parquet"]
+ExportFormat = Literal["c", "listing", "minimalloc", "csv", "parquet"]
 
 DEFAULT_CHIP = "luna-arcs"
 DEFAULT_PACKER = "auto"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Repeat, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Layout:
     core: int | None = None
     """The core's number, on a chip with several."""
     cascades: tuple[CascadeOps, ...] = ()
+    psram: tuple[PsramHome, ...] = ()
+    """What lies where in Psram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +47,6 @@ class Ring:
     def rows(self) -> int:
         """Rows that it holds."""
         return self.bytes // self.row_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCascade:
-    """A cascade and the steps of its ops, which are its alone."""
-
-    name: str
-    ops: tuple[str, ...]
-    steps: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTransfer:
-    """A transfer, issued at ``step`` (a load before its compute, a store after it) and waited for at ``due``
-    in the same way. ``due`` is None where only a branch or a loop waits for it."""
-
-    start: DmaStart
-    step: int
-    due: int | None
-
-    @property
-    def shared(self) -> int:
-        """The transfer's address in SharedMemory."""
-        return self.start.near.start
 
 
 def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
@@ -91,7 +69,7 @@ def layout_of(plan: PlanFile, file: str, core: int | None = None) -> Layout:
     _check(part, plan, file)
     number = core if plan.cores else None
     named = plan.workload, plan.chip, plan.capacity_bytes, part.peak_bytes
-    return Layout(*named, plan.alignment, part.buffers, part.commands, number, part.cascades)
+    return Layout(*named, plan.alignment, part.buffers, part.commands, number, part.cascades, plan.psram)
 
 
 def _check(core: PlannedCore, plan: PlanFile, file: str) -> None:
@@ -148,64 +126,3 @@ def _numbered(of_buffer: list[Ring]) -> Iterator[Ring]:
     """The rings of a buffer with the number of their band, where there are several."""
     for number, ring in enumerate(of_buffer):
         yield replace(ring, band=number) if len(of_buffer) > 1 else ring
-
-
-def planned_cascades(layout: Layout) -> tuple[PlannedCascade, ...]:
-    """Every cascade with the steps of its ops."""
-    of_op: dict[str, list[int]] = {}
-    for command in walk(layout.commands):
-        if isinstance(command, Compute):
-            of_op.setdefault(command.op, []).append(command.position)
-    found: list[PlannedCascade] = []
-    for cascade in layout.cascades:
-        positions = [position for op in cascade.ops for position in of_op.get(op, ())]
-        steps = Interval(min(positions, default=0), max(positions, default=-1) + 1)
-        found.append(PlannedCascade(cascade.name, cascade.ops, steps))
-    return tuple(found)
-
-
-def step_count(layout: Layout) -> int:
-    """One more than the highest step."""
-    return max((c.position + 1 for c in walk(layout.commands) if isinstance(c, Compute)), default=0)
-
-
-def moves(layout: Layout) -> tuple[PlannedTransfer, ...]:
-    """All transfers in the order of the program, arms one after another."""
-    stores = {c.name for c in walk(layout.commands) if isinstance(c, DmaStart) and c.direction == "store"}
-    starts: list[tuple[DmaStart, int]] = []
-    due: dict[str, int] = {}
-    for body in _bodies(layout.commands):
-        for index, command in enumerate(body):
-            if isinstance(command, DmaStart):
-                step = _step(body, index, command.direction == "store")
-                if step is not None:
-                    starts.append((command, step.position))
-            elif isinstance(command, DmaWait):
-                step = _step(body, index, command.name in stores)
-                if step is not None and step.op == command.op:
-                    due.setdefault(command.name, step.position)
-    return tuple(PlannedTransfer(start, step, due.get(start.name)) for start, step in starts)
-
-
-def _bodies(commands: tuple[Command, ...]) -> Iterator[tuple[Command, ...]]:
-    """The commands outside of arms and loops, then those of every arm and loop."""
-    yield commands
-    for command in walk(commands):
-        match command:
-            case Branch():
-                yield from (arm.body for arm in command.arms)
-            case Repeat():
-                yield command.body
-            case _:
-                pass
-
-
-def _step(body: tuple[Command, ...], index: int, backwards: bool) -> Compute | None:
-    """The compute that a command belongs to: for a load the next one, for a store the one before."""
-    between = body[index::-1] if backwards else body[index:]
-    for command in between:
-        if isinstance(command, Compute):
-            return command
-        if isinstance(command, Branch | Repeat | BranchArm):
-            return None
-    return None

@@ -20,7 +20,7 @@ def test_values_are_shown_in_a_line() -> None:
         cm.TimeLimit(3),
         planned := cm.plan("zoo:ds_cnn", streamer="sync"),
         cm.check(planned, "zoo:ds_cnn"),
-        cm.export(planned, "c-header"),
+        cm.export(planned, "c", workload="zoo:ds_cnn"),
     )
     for each in made:
         assert repr(each).startswith(f"<{type(each).__name__}")

@@ -89,18 +89,42 @@ def test_the_listing_has_each_command_of_the_plan(
         assert call(capsys, "export", plan, "--as", "listing", "--core", "2")[0] == 2
 
 
-def test_the_header_is_named_after_the_workload_or_as_asked(
-    written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+def test_c_is_named_after_the_workload_or_as_asked(
+    written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = call(capsys, "export", written[0], "--as", "c-header")
-    assert (code, err) == (0, "")
-    assert "#ifndef RESNET8_PLAN_H" in out
+    def written_as(*more: object) -> int:
+        return call(capsys, "export", written[0], "zoo:resnet8", "--as", "c", *more)[0]
+
+    assert written_as("--folder", tmp_path / "a" / "b") == 0
     peak = json.loads(written[1].read_text())["peak_bytes"]
-    assert f"#define RESNET8_PEAK {peak}u" in out
-    assert (
-        "#ifndef MINE_PLAN_H" in call(capsys, "export", written[0], "--as", "c-header", "--prefix", "mine")[1]
-    )
-    assert call(capsys, "export", written[0], "--as", "c-header", "--prefix", "7up")[0] == 2
+    assert f"#define RESNET8_PEAK {peak}u" in (tmp_path / "a" / "b" / "resnet8_plan.h").read_text()
+    assert written_as("--folder", tmp_path, "--prefix", "mine") == 0
+    assert "#ifndef MINE_PLAN_H" in (tmp_path / "mine_plan.h").read_text()
+    assert written_as("--folder", tmp_path, "--prefix", "7up") == 2
+    assert written_as() == written_as("-o", tmp_path / "x") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--as", "c", "--folder", "{}"), "C needs the workload"),
+        (("zoo:ds_cnn", "--as", "c", "--folder", "{}"), "no right plan of this workload"),
+        (("zoo:resnet8", "--as", "minimalloc"), "WORKLOAD says nothing about minimalloc"),
+        (("--as", "listing", "--folder", "{}"), "--folder is where --as c"),
+    ],
+)
+def test_what_c_needs_and_nothing_else_takes(
+    arguments: tuple[str, ...],
+    said: str,
+    written: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    filled = (each.format(tmp_path / "none") for each in arguments)
+    code, out, err = call(capsys, "export", written[0], *filled)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_same_table_as_parquet(
@@ -124,14 +148,13 @@ def test_each_format_says_which_file_it_is_of(
     written: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan, result = written
-    code, out, err = call(capsys, "export", result, "--as", "c-header")
+    code, out, err = call(capsys, "export", result, "--as", "minimalloc")
     assert (code, out) == (2, "")
     assert "this is a result, and not the plan" in err
     code, _, err = call(capsys, "export", plan, "--as", "csv")
     assert code == 2
     assert "this is a plan, and not the result" in err
     assert call(capsys, "export", plan, "--as", "minimalloc", "--prefix", "x")[0] == 2
-    assert call(capsys, "export", plan, "--as", "c-header", "--tensors", "x")[0] == 2
     assert call(capsys, "export", result, "--as", "csv", "--core", "0")[0] == 2
 
 
@@ -153,7 +176,8 @@ def test_a_plan_that_does_not_fit_is_exported_to_be_packed_again_only(
     plan, _ = write(tmp_path, capsys, "zoo:resnet8")
     made = json.loads(plan.read_text())
     plan.write_text(json.dumps(made | {"capacity_bytes": made["peak_bytes"] - 1}))
-    code, out, err = call(capsys, "export", plan, "--as", "c-header")
+    to = ("--as", "c", "--folder", tmp_path / "c")
+    code, out, err = call(capsys, "export", plan, "zoo:resnet8", *to)
     assert (code, out) == (1, "")
     assert "the plan needs" in err
     assert call(capsys, "export", plan, "--as", "minimalloc")[0] == 0

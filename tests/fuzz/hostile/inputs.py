@@ -162,9 +162,12 @@ def _plan(shop: Workshop) -> Hostile:
     file = shop.json(f"{name}.plan")
     if shop.random.random() < 0.6:
         return Hostile(file, ("check", str(file), shop.home.file(f"{name}.yaml"), *cores(name)))
-    form = shop.random.choice(["c-header", "minimalloc"])
     core = ("--core", "0") if name == "cores" else ()
-    return Hostile(file, ("export", str(file), "--as", form, *core, "-o", shop.output("out")))
+    if shop.random.random() < 0.5:
+        network = shop.home.file(f"{name}.yaml")
+        folder = str(shop.folder / "c")
+        return Hostile(file, ("export", str(file), network, "--as", "c", *core, "--folder", folder))
+    return Hostile(file, ("export", str(file), "--as", "minimalloc", *core, "-o", shop.output("out")))
 
 
 def _answer(shop: Workshop) -> Hostile:

@@ -10,7 +10,7 @@ import pytest
 from chipmodel.answers.arena import SplitArenaAnswer
 from chipmodel.comparison.split_arena import split_arena
 from chipmodel.errors import Place
-from reports.export.c_header import arena_header
+from reports.export.arena_header import arena_header
 from solvers.core.outcome import Limits
 from tests.support.tflite_models import MODELS
 from workloads.from_tflite.model_file import parse_model

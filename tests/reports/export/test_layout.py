@@ -8,21 +8,9 @@ from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
-from reports.export.c_header import LONGEST_PREFIX, commented, identifiers, prefix_of
-from reports.export.layout import layout_of, moves, must_fit, step_count
+from reports.export.c_names import LONGEST_PREFIX, commented, identifiers, prefix_of
+from reports.export.layout import layout_of, must_fit
 from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_cores
-
-
-def test_each_transfer_has_its_step_and_the_step_that_waits() -> None:
-    found = moves(layout_of(plan(), "p"))
-    assert [(m.start.name, m.step, m.due, m.shared) for m in found] == [
-        ("load x", 0, 0, 0),
-        ("load a", 0, 0, 192),
-        # Issued at step 0 for the left arm; the wait after the branch belongs to no step.
-        ("load b", 0, 1, 208),
-        ("store z", 3, 4, 128),
-    ]
-    assert step_count(layout_of(plan(), "p")) == 5
 
 
 def test_a_plan_of_several_cores_needs_a_core_number() -> None:

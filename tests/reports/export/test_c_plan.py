@@ -1,0 +1,295 @@
+"""Plans as C: compiled, run on the host, and compared with the executor byte by byte; faults are noticed."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from chipmodel.answers.result import Result
+from chipmodel.cascades.accumulation import in_cascades
+from chipmodel.execute.byte_arrays import Bytes
+from chipmodel.execute.check import PlanRun, covering_paths
+from chipmodel.execute.machine import RunOptions, execute
+from chipmodel.execute.memory import homes_of
+from chipmodel.execute.reference import random_inputs, random_weights
+from chipmodel.geometry.share import WHOLE
+from chipmodel.hardware.chip import Chip
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.commands import Branch, Compute, DmaMove, DmaStart, Repeat, walk
+from chipmodel.model.program import Program
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan_export import plan_of, plan_of_planned
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.plan_file.contents import PlanFile
+from chipmodel.rewrites.in_place import reuse
+from reports.export.c_plan import c_files
+from reports.export.layout import layout_of
+from tests.chipmodel.execute.test_check import joined_network
+from tests.chipmodel.verify.test_accumulators import PROGRAM as POOLED, planned as pooled
+from tests.chipmodel.verify.test_moves import case as moving
+from tests.chipmodel.verify.test_shared_rings import network as sharing, planned as shared_rings
+from tests.reports.cascade_sample import cascaded, cascaded_program, in_bands
+from tests.reports.sample import EVIL, UNICODE
+from tests.support.chips import LUNA_LIKE, with_memory
+from workloads.build.builder import ProgramBuilder
+from workloads.load import load
+
+CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+CXX = shutil.which("c++") or shutil.which("g++")
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+
+
+class Case(NamedTuple):
+    """A plan, and the program as it runs there."""
+
+    file: PlanFile
+    program: Program
+
+
+def made(workload: str, chip: Chip, streamer: str = "ping-pong", cascade: str = "off") -> Case:
+    program = reuse(joined_network().build() if workload == "joined" else load(workload), "all")
+    planned = plan(PlanRequest(program, chip, "large-first", streamer, cascade=cascade))
+    return Case(plan_of_planned(planned, chip, "chip", ()), planned.program)
+
+
+def small(memory: int) -> Chip:
+    return with_memory(LUNA_LIKE, memory, 1)
+
+
+CASES: dict[str, tuple[Callable[[], Case], set[str]]] = {
+    "straight": (lambda: made("zoo:resnet8", load_chip("luna-arcs")), set()),
+    "concat in pieces": (lambda: made("joined", small(700)), {"spill", "strided", "pieces"}),
+    "concat in place": (lambda: made("joined", small(4096)), {"runs"}),
+    "rolling": (lambda: Case(plan_of(cascaded(), "c", ()), cascaded_program()), {"rolls"}),
+    "loop": (lambda: Case(plan_of(cascaded(3), "c", ()), cascaded_program(3)), {"loop", "rolls"}),
+    "bands": (lambda: Case(plan_of(in_bands(), "c", ()), in_bands().program), {"bands", "rolls"}),
+    "rows in place": (
+        lambda: Case(plan_of_planned(shared_rings(sharing()), LUNA_LIKE, "c", ()), sharing()),
+        {"shared rows"},
+    ),
+    "sums": (lambda: Case(plan_of_planned(pooled(), LUNA_LIKE, "c", ()), POOLED), {"sums", "rolls"}),
+    "decoder": (lambda: made("workloads/decoder_loop.yaml", load_chip("luna-arcs")), {"loop"}),
+    "exits": (lambda: made("workloads/early_exit.yaml", load_chip("luna-arcs")), {"branch"}),
+    "moves": (lambda: Case(moving()[2], moving()[0]), {"move"}),
+    "recurrent": (
+        lambda: made("zoo:rnnoise", load_chip("luna-arcs", ["shared_memory.bytes=16KiB"])),
+        {"pieces"},
+    ),
+    "slices": (lambda: made("workloads/spoken_words.yaml", load_chip("luna-arcs")), {"slides"}),
+}
+
+
+def kinds(case: Case) -> Iterator[str]:
+    """What is hard about a plan."""
+    for command in walk(case.file.commands):
+        match command:
+            case Branch():
+                yield "branch"
+            case Repeat():
+                yield "loop"
+            case DmaMove():
+                yield "move"
+            case DmaStart():
+                yield from ["pieces"] * (command.at.part.weights and command.at.part.share != WHOLE)
+                store = command.direction == "store" and command.at.part.name not in case.program.outputs
+                yield from (
+                    ["spill"] * store + ["strided"] * (command.runs > 1) + ["slides"] * (command.advance > 0)
+                )
+            case Compute():
+                places = (*command.reads, *command.writes)
+                yield from ["bands"] * (command.columns is not None)
+                yield from ["rolls"] * any(p.rolls for p in places) + ["runs"] * any(
+                    p.runs > 1 for p in places
+                )
+                yield from ["shared rows"] * any(p.rolls and p.first for p in places)
+                yield from ["sums"] * any(p.part.name.endswith(".sums") for p in places)
+            case _:
+                pass
+
+
+def written(case: Case, folder: Path, prefix: str = "net") -> dict[str, str | bytes]:
+    files = c_files(layout_of(case.file, "plan.json"), case.program, prefix)
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return files
+
+
+def compiled(folder: Path, *files: str) -> None:
+    command = [CC or "", "-std=c99", *STRICT, *files, "-o", "main"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def after(folder: Path, *choices: str) -> Bytes:
+    """The Psram after a run."""
+    command = [str(folder / "main"), "psram.bin", "-o", "after.bin", *choices]
+    subprocess.run(command, cwd=folder, check=True)
+    return np.fromfile(folder / "after.bin", np.uint8)
+
+
+def executed(case: Case, path: dict[str, str]) -> Iterator[tuple[str, Bytes, NDArray[np.bool_]]]:
+    """The executor's outputs, and which of their bytes are the same whatever lies in memory before."""
+    program = in_cascades(case.program, case.file.cascades)
+    given = random_inputs(program), random_weights(program), path
+    runs = [
+        execute(
+            program,
+            (case.file.commands,),
+            case.file.capacity_bytes,
+            *given,
+            RunOptions(seed, cascades=case.file.cascades),
+        )
+        for seed in range(5 if any(op.allocates for op in program.ops()) else 1)
+    ]
+    for name, content in runs[0].outputs.items():
+        yield name, content, np.all([run.outputs[name] == content for run in runs], axis=0)
+
+
+@needs_cc
+@pytest.mark.parametrize("name", CASES)
+def test_every_byte_of_every_output_is_the_executors(name: str, tmp_path: Path) -> None:
+    make, wanted = CASES[name]
+    case = make()
+    assert wanted <= set(kinds(case))
+    written(case, tmp_path)
+    compiled(tmp_path, "net_plan.c", "net_plan_host.c")
+    plain = subprocess.run(
+        [tmp_path / "main", "psram.bin"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert plain.stdout == "".join(f"{each}: equal\n" for each in case.program.outputs)
+    assert plain.returncode == 0
+    homes = homes_of((case.file.commands,)).tensors
+    for path in covering_paths(PlanRun(case.program, (case.file.commands,), case.file.capacity_bytes)):
+        psram = after(tmp_path, *(f"{node}={choice}" for node, choice in path.items()))
+        for output, right, defined in executed(case, path):
+            found = psram[homes[output].start :][: len(right)]
+            assert np.array_equal(found[defined], right[defined]), (output, path)
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("table", "row", "column", "change"),
+    [
+        *[("pieces", 3, column, change) for column, change in ((0, 1), (1, 1), (2, -1))],
+        *[("pieces", 4, column, -1) for column in (3, 4, 5)],
+        *[("transfers", 2, column, 1) for column in (0, 1, 2)],
+        *[("operands", 4, column, 1) for column in (0, 3)],
+        *[("steps", 3, column, 1) for column in (0, 1, 3, 7, 9)],
+        *[("entries", row, 0, 1) for row in (0, 2, 5)],
+    ],
+)
+def test_a_fault_in_a_table_is_noticed(table: str, row: int, column: int, change: int, damaged: Path) -> None:
+    text = (damaged / "net_plan.c").read_text()
+    before, rows = text.split(f"net_{table}[] = {{\n", 1)
+    lines = rows.split("\n")
+    words = re.split(r"(\d+)", lines[row].split("/*")[0])
+    words[2 * column + 1] = str(int(words[2 * column + 1]) + change)
+    lines[row] = "".join(words)
+    (damaged / "wrong.c").write_text(f"{before}net_{table}[] = {{\n" + "\n".join(lines))
+    compiled(damaged, "wrong.c", "net_plan_host.o")
+    run = subprocess.run(
+        [damaged / "main", "psram.bin"], capture_output=True, text=True, check=False, cwd=damaged
+    )
+    assert run.returncode != 0
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a plan, whose host port is compiled, and runs right."""
+    folder = tmp_path_factory.mktemp("damaged")
+    written(made("joined", small(700)), folder)
+    compiled(folder, "net_plan.c", "net_plan_host.c")
+    subprocess.run([folder / "main", "psram.bin"], cwd=folder, check=True, capture_output=True)
+    command = [CC or "", "-std=c99", "-c", "net_plan_host.c"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+def hard_names() -> Case:
+    """A plan of a network whose names end comments and strings."""
+    net = ProgramBuilder(EVIL)
+    net.output(net.conv(EVIL, net.conv(UNICODE, net.input('*/"', (1, 4, 8, 8)), 4, 1), 4, 1))
+    planned = plan(PlanRequest(net.build(), LUNA_LIKE, "large-first", "sync"))
+    return Case(plan_of_planned(planned, LUNA_LIKE, "??/ */", ()), planned.program)
+
+
+@needs_cc
+@pytest.mark.skipif(CXX is None, reason="there is no C++ compiler")
+def test_two_plans_of_one_program_in_cplusplus(tmp_path: Path) -> None:
+    """Nothing of one plan has a name of the other; the compiler notices a memory that is too small."""
+    cases = {"net": hard_names(), "other": made("zoo:branchynet", load_chip("luna-arcs"))}
+    ports = ""
+    for prefix, case in cases.items():
+        written(case, tmp_path, prefix)
+        ports += f"""#include "{prefix}_plan.h"
+void {prefix}_dma_start(const struct {prefix}_transfer *, uint32_t) {{}}
+void {prefix}_dma_wait(uint32_t) {{}}
+void {prefix}_run_op(const struct {prefix}_step *, uint32_t) {{}}
+uint32_t {prefix}_choose(uint32_t node, uint32_t) {{ return {prefix}_nodes[node].iterations; }}
+"""
+        command = [CC or "", "-std=c99", *STRICT, "-c", f"{prefix}_plan.c"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    (tmp_path / "main.cc").write_text(
+        ports + "int main() { net_run(); other_run(); return net_pieces[0].runs == 0; }\n"
+    )
+    command = [
+        CXX or "",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "main.cc",
+        "net_plan.o",
+        "other_plan.o",
+        "-o",
+        "main",
+    ]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "main"], check=True)
+    short = f"-DNET_CAPACITY={cases['net'].file.peak_bytes - 1}"
+    refused = subprocess.run(
+        [CC or "", "-std=c99", short, "-c", "net_plan.c"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode != 0
+    assert "net_plan_fits_its_memory" in refused.stderr
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("result", "macro", "row", "rows", "of_rows"),
+    [(cascaded, "FIRST_ROWS", "first rows", 9, 512), (in_bands, "LEFT_ROWS_BAND_0", "left rows", 3, 260)],
+)
+def test_rows_of_rolling_buffers(
+    result: Callable[[], Result], macro: str, row: str, rows: int, of_rows: int, tmp_path: Path
+) -> None:
+    run = result()
+    written(Case(plan_of(run, "c", ()), run.program), tmp_path)
+    (tmp_path / "main.c").write_text(f"""#include "net_plan.h"
+#include <stdio.h>
+int main(void) {{
+  unsigned row;
+  for (row = 0; row < 12; row++) printf("%lu\\n", (unsigned long)(NET_ROW_{macro}(row)));
+  return 0;
+}}
+""")
+    compiled(tmp_path, "main.c")
+    said = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
+    start = run.solved.plan.offsets[row]
+    assert said.split() == [str(start + number % rows * of_rows) for number in range(12)]
+
+
+def test_tensors_inside_of_others_have_names() -> None:
+    case = made("joined", small(4096))
+    header = str(c_files(layout_of(case.file, "p"), case.program, "net")["net_plan.h"])
+    assert "#define NET_OFFSET_A (NET_OFFSET_BOTH + 0u)" in header
+    assert "#define NET_OFFSET_B (NET_OFFSET_BOTH + 64u)" in header

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -40,21 +40,24 @@ CALL = 'write_plan("PLAN.json") and to_json() of a simulation'
 class ExportedFile:
     """A plan or a result as another tool reads it."""
 
-    content: str | bytes | Mapping[str, str | bytes]
-    """Text, the bytes of a binary format, or several files by their names."""
+    content: str | bytes
+    """Text, or the bytes of a binary format; of several files the first one."""
+    files: Mapping[str, str | bytes] = field(default_factory=dict[str, str | bytes])
+    """The files by their names, where there are several."""
 
     def __repr__(self) -> str:
-        kinds: dict[object, str] = {str: "characters", bytes: "bytes"}
-        return f"<ExportedFile: {len(self.content):,} {kinds.get(type(self.content), 'files')}>"
+        kind = "characters" if isinstance(self.content, str) else "bytes"
+        more = f" in the first of {len(self.files)} files" if self.files else ""
+        return f"<ExportedFile: {len(self.content):,} {kind}{more}>"
 
     def write(self, path: str | Path) -> None:
         """Write the content to a file, whole or not at all; several files into the folder ``path``. Raises
         BadInput where that cannot be."""
-        if isinstance(self.content, str | bytes):
+        if not self.files:
             write_atomically(Path(path), self.content)
             return
         make_folder(Path(path))
-        write_together((Path(path) / name, content) for name, content in self.content.items())
+        write_together((Path(path) / name, content) for name, content in self.files.items())
 
 
 @checked
@@ -88,7 +91,7 @@ def export(
 
     Examples
     --------
-    >>> sorted(export(simulate("zoo:ds_cnn", "gap9"), "c", workload="zoo:ds_cnn").content)
+    >>> sorted(export(simulate("zoo:ds_cnn", "gap9"), "c", workload="zoo:ds_cnn").files)
     ['ds_cnn_plan.c', 'ds_cnn_plan.h', 'ds_cnn_plan_host.c', 'ds_cnn_plan_host.h', 'psram.bin']
     """
     if to not in FORMATS:
@@ -117,7 +120,8 @@ def export(
     if workload is None:
         hint = "chipmodel export PLAN.json WORKLOAD --as c --folder DIR, or export(plan, 'c', workload=...)"
         raise BadInput("C needs the workload that the plan is for", hint=hint)
-    return ExportedFile(_c_files(layout, source, plan, called, workload, prefix))
+    files = _c_files(layout, source, plan, called, workload, prefix)
+    return ExportedFile(next(iter(files.values())), files)
 
 
 def text_of_plan(plan: PlanSource) -> tuple[str, str]:

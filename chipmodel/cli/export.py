@@ -64,7 +64,7 @@ def export(
 
     program = source.load() if source.workload else None
     made = export_plan(file, format_, workload=program, core=core, prefix=prefix)
-    if isinstance(made.content, str) and output in (None, STDOUT):
+    if folder is None and isinstance(made.content, str) and output in (None, STDOUT):
         emit(made.content)
     else:
         made.write(folder or output or "")

@@ -44,8 +44,8 @@ def quantised(tmp_path: Path) -> Path:
 
 def test_the_image_has_every_channel_where_its_part_is_loaded_from(quantised: Path) -> None:
     run = cm.plan(quantised, "luna-arcs", streamer="sync")
-    content: Any = cm.export(run, "c", workload=quantised).content
-    image: bytes = content["weights.bin"]
+    image = cm.export(run, "c", workload=quantised).files["weights.bin"]
+    assert isinstance(image, bytes)
     homes = {home.part.name: home.home for home in run.file.psram}
     conv, product = (image[homes[name].start : homes[name].stop] for name in ("conv", "product"))
     rows = [KERNEL.reshape(8, -1), BIAS.astype("<i4").view(np.int8).reshape(8, -1)]
@@ -64,7 +64,8 @@ def test_kernels_of_tensorflow_lite_with_the_scales_of_their_channels(tmp_path: 
     depthwise = next(op for op in written.graphs[0].operators if op["name"] == "DEPTHWISE_CONV_2D")
     number: int = depthwise["inputs"][1]
     tensor: dict[str, Any] = written.graphs[0].tensors[number]
-    kernel = np.frombuffer(written.buffers[tensor["buffer"]], np.int8).reshape(tensor["shape"])
+    stored: bytes = written.buffers[tensor["buffer"]]
+    kernel = np.frombuffer(stored, np.int8).reshape(tensor["shape"])
     rows = found[tensor["name"]].reshape(kernel.shape[3], -1)
     assert rows[5, :9].tobytes() == kernel[0, :, :, 5].tobytes()
     assert rows[5, 9:].tobytes() == np.float32(tensor["scale"][5]).tobytes()

@@ -123,7 +123,7 @@ def test_it_writes_what_the_command_does(
     assert code == 0
     assert contents(mine) == contents(out)
     assert said == ""
-    assert cm.export(source, format_, workload=workload).content == made.content
+    assert cm.export(source, format_, workload=workload) == made
 
 
 def contents(path: Path) -> dict[str, bytes]:

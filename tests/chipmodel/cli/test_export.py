@@ -92,7 +92,7 @@ def test_the_listing_has_each_command_of_the_plan(
 def test_c_is_named_after_the_workload_or_as_asked(
     written: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def written_as(*more: object) -> int:
+    def written_as(*more: str | Path) -> int:
         return call(capsys, "export", written[0], "zoo:resnet8", "--as", "c", *more)[0]
 
     assert written_as("--folder", tmp_path / "a" / "b") == 0

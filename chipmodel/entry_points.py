@@ -11,7 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar, cast, get_args
 
 from chipmodel.errors import ChipmodelError, PluginFault, PluginIgnored, warn_caller
+from chipmodel.records import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from inspect import currentframe
 from types import FrameType
 from warnings import warn
+
+from chipmodel.records import dataclass
 
 EXIT_DONE = 0
 EXIT_DOES_NOT_FIT = 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from chipmodel.entry_points import Plugin, described, plugin_rows
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.planner_table import imported, no_setting, row_or_plugin
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
+from chipmodel.records import dataclass
 from dma.schedule.build import StreamRequest
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.streamers.plugin import portfolio_of

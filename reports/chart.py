@@ -7,10 +7,11 @@ two of: for light and for dark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import Any, cast
 
+from chipmodel.records import dataclass
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
 Traces = list[dict[str, Any]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chipmodel.records import dataclass
 from reports.chart import Chart
 
 Row = TypeVar("Row")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from chipmodel.answers.op_totals import OpTotals
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.json_record import COUNT, JsonRecord
+from chipmodel.records import dataclass
 
 FORMAT = "chipmodel-result/1"
 """The version of the documents of ``simulate --json``; a key that changes its meaning makes another."""

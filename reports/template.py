@@ -7,11 +7,11 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from chipmodel.records import dataclass
 from chipmodel.terminal.escapes import printable
 from reports.words import count, percent, size
 

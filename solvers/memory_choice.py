@@ -10,10 +10,11 @@ Source: chipmodel; the model is solved by OR-Tools CP-SAT (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
+from chipmodel.records import dataclass
 from solvers.core.live_sets import live_sets
 from solvers.core.or_tools import cp_sat_solver
 from solvers.core.outcome import Limits

@@ -11,12 +11,13 @@ A planner is a row: a name, a kind, and ``"module:function"``, imported when it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Literal
 
 from chipmodel.entry_points import Plugin
 from chipmodel.model.planner_table import imported
+from chipmodel.records import dataclass
 from solvers.core.outcome import Limits
 
 DEFAULT_LIMITS = Limits(nodes=2_000_000)

@@ -178,7 +178,7 @@ def test_help_imports_nothing_but_itself() -> None:
         f"chipmodel.terminal{name}" for name in ("", ".escapes", ".printing", ".progress", ".streams")
     }
     cli = {f"chipmodel.cli{name}" for name in ("", ".help_page", ".main")}
-    assert ours == {"chipmodel", *cli, "chipmodel.errors", *terminal}
+    assert ours == {"chipmodel", *cli, "chipmodel.errors", "chipmodel.records", *terminal}
 
 
 def loaded_by(*commands_: str) -> set[str]:
@@ -200,7 +200,7 @@ def test_a_usage_error_imports_nothing_that_plans() -> None:
     assert not loaded & (HEAVY | {"numpy", "networkx", "importlib.metadata"})
     assert not {name.split(".")[0] for name in loaded} & {"dma", "solvers", "reports"}
     ours = {name.split(".")[1] for name in loaded if name.startswith("chipmodel.")}
-    assert ours == {"cli", "errors", "files", "pipeline", "studies", "terminal"}
+    assert ours == {"cli", "errors", "files", "pipeline", "records", "studies", "terminal"}
 
 
 def test_the_list_of_chips_imports_nothing_of_programs() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from chipmodel.model.plan import Status
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

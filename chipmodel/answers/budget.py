@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from chipmodel.records import dataclass
 
 UNITS = {
     "peak": "B",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import ClassVar, TypeVar
@@ -11,6 +11,7 @@ from chipmodel.answers.result import Ordering
 from chipmodel.files.document import MICROSECOND
 from chipmodel.model.plan import Problem, Status
 from chipmodel.model.time_bound import PlanSpace
+from chipmodel.records import dataclass
 
 PeakRow = TypeVar("PeakRow", "PackerRow", "MergerRow")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from chipmodel.records import dataclass
 
 DesignKey = tuple[str, tuple[tuple[str, str], ...]]
 """A chip and what the study sets of its fields."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, log
 from typing import Any, ClassVar
+
+from chipmodel.records import dataclass
 
 NEAR = 1.25
 """A cause explains a time that it comes so near to, as a factor (assumed)."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from chipmodel.model.schedule import CascadePlan
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from chipmodel.files.suggestions import listed
@@ -18,6 +18,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace, Unit
+from chipmodel.records import dataclass
 
 SHOWN_OPS = 8
 """Ops that a note names."""

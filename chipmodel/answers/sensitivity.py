@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from chipmodel.records import dataclass
 
 CUT_SHORT = "ended early, by a signal or the time limit"
 """The reason of a run without a time that was not planned to its end."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from chipmodel.answers.design_question import NO_REQUIREMENTS, Requirements
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.answers.study_statistics import PlannerScore, Ranking, compared
 from chipmodel.model.time_bound import WITHOUT_CASCADES, PlanSpace
+from chipmodel.records import dataclass
 
 JOIN = " \N{MIDDLE DOT} "
 """Separates the parts of a planner's name where several of them vary."""

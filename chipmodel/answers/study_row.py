@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from chipmodel.model.time_bound import PlanSpace
+from chipmodel.records import dataclass
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown", "does not fit", "impossible", "failed"]
 """``optimal`` where the peak is proven smallest; ``infeasible`` and ``does not fit`` where there is no plan

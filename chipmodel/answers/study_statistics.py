@@ -9,11 +9,12 @@ test procedure, Scandinavian Journal of Statistics 6, 1979.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import erfc, sqrt
 from statistics import fmean, median, quantiles
 
 from chipmodel.answers.study_row import Row
+from chipmodel.records import dataclass
 
 MOST_EXACT = 400
 """Pairs up to which the distribution of Wilcoxon's statistic is exact; beyond it is taken for normal (at 400

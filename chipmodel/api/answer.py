@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.files.document import document
 from chipmodel.files.text_file import json_text
+from chipmodel.records import dataclass
 from reports.page_parts import TablePage
 from reports.pictures import figure_of
 from reports.table_page import render_tables

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from chipmodel.files.document import document
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.model.plan import Status
 from chipmodel.pipeline.choices import ARENA_SECONDS, PACKING_PACKER
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from reports import arena as arena_report, split_arena as split_report
 from reports.export.arena_header import arena_header

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_STREAMER
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from reports.budget import headline, junit, markdown, page
 

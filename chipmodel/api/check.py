@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chipmodel.api.answer import TableAnswer
@@ -22,6 +21,7 @@ from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run, refuse_skipped_results
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from chipmodel.verify.packing_answer import judge, read_claim
 from reports.page_parts import PageTable, TablePage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -17,6 +17,7 @@ from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.comparison.run import Contenders, compare_in_order, compare_packing
 from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_CHIP
+from chipmodel.records import dataclass
 from dma.schedule.effort import StopCriterion
 from dma.stream import streamer_named, streamers
 from reports.compare import headline, page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias, Unpack
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
@@ -21,6 +20,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.fit import too_many_weights
 from chipmodel.model.program import Program
 from chipmodel.pipeline.choices import DEFAULT_CHIP
+from chipmodel.records import dataclass
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import steady
 from chipmodel.terminal.progress import stage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.simulation import Simulation
 from chipmodel.files.document import document
 from chipmodel.files.text_file import json_text, read_text
+from chipmodel.records import dataclass
 from reports.diff.difference import RunDifference, compare_results
 from reports.diff.page import page
 from reports.diff.words import headline
@@ -34,7 +34,7 @@ class Difference(ToldAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """Both sides and all parts, which add up to the change, and the answer in words."""
-        found = super(Difference, self).to_dict()
+        found = ToldAnswer.to_dict(self)
         return {"a": found["a"], "b": found["b"], "answer": self.headline(), **found}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from chipmodel.answers.explanation import TimeExplanation
@@ -20,6 +19,7 @@ from chipmodel.measured.causes import board_causes, differences, tried
 from chipmodel.measured.network_prediction import planned_program
 from chipmodel.measured.track_record import track_record
 from chipmodel.pipeline.choices import DEFAULT_CHIP, VENDOR_STREAMER
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from reports.explanation import headline, page
 

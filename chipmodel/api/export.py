@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -20,6 +20,7 @@ from chipmodel.files.text_file import json_text, read_text
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
+from chipmodel.records import dataclass
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.c_plan import c_files
 from reports.export.layout import Layout, layout_of, must_fit

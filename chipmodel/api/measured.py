@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for,
 from chipmodel.measured.kinds import KINDS
 from chipmodel.measured.network_fit import fit as fit_networks, free_numbers
 from chipmodel.measured.network_prediction import NETWORKS
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from reports.page_parts import TablePage
 from reports.validation import page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan
@@ -22,6 +22,7 @@ from chipmodel.pipeline.choices import (
     MEMORY_POINTS,
 )
 from chipmodel.pipeline.smallest_memory import smallest_memory as find_smallest
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.memory import headline, page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
@@ -20,6 +20,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
+from chipmodel.records import dataclass
 from reports.packing import headline, print_packing, render_packing
 from reports.terminal_table import Console
 from solvers.core.deadline import NO_DEADLINE, Deadline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -30,6 +30,7 @@ from chipmodel.pipeline.request import Planned
 from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import write_plan
+from chipmodel.records import dataclass
 from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import make_folder, write_together
+from chipmodel.records import dataclass
 from chipmodel.studies.export import csv_of
 from chipmodel.studies.lock import lock_text
 from chipmodel.studies.pages import SHORT, chosen, pages_of

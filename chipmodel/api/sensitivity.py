@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -23,6 +23,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, SENSITIVITY_STEP
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.sensitivity import headline, page

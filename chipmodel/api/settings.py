@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict, get_args
 
 from chipmodel.api.effort import Cancel, Progress, TimeLimit
@@ -16,6 +16,7 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, DEFAULT_PACKER
 from chipmodel.pipeline.order_choice import OrderRequest
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.too_little_memory import fitted_or_refused, with_enough_memory_named
+from chipmodel.records import dataclass
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import InPlace
 from chipmodel.terminal.progress import Say

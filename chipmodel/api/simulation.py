@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any, Unpack
@@ -27,6 +27,7 @@ from chipmodel.pipeline import run as pipeline
 from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.pipeline.order_choice import run_in_order
 from chipmodel.pipeline.vendor import with_vendor
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.run.charts import over_time

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, observing
 from chipmodel.api.study_rows import StudyRows, results_of
 from chipmodel.errors import BadInput
+from chipmodel.records import dataclass
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.dask_cluster import Cluster

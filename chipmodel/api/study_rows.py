@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from chipmodel.answers.study_row import Row
 from chipmodel.api.answer import Backend, PageAnswer, data_frame
 from chipmodel.errors import RowsLeftOut, warn_caller
 from chipmodel.files.suggestions import listed
+from chipmodel.records import dataclass
 from chipmodel.studies.design_question import read_stored
 from chipmodel.studies.export import table_of
 from chipmodel.studies.store import StudyHeader, read_rows

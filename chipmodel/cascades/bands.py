@@ -7,12 +7,13 @@ are computed for each of them, as patches are in MCUNetV2 (Lin et al. 2021). See
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.cascades.columns import columns_read, op_columns, tensor_columns
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.cascade_work import Band, CascadeStep, CascadeWork, ColumnsInTurn, HeldRows, RowsInTurn
 from chipmodel.model.program import Op, Program
+from chipmodel.records import dataclass
 
 Groups = tuple[tuple[CascadeStep, ...], ...]
 

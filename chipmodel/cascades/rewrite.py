@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
@@ -27,6 +27,7 @@ from chipmodel.cascades.rows import (
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.records import dataclass
 
 KIND = "cascade"
 """The kind of an op that stands for a cascade."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from chipmodel.cascades.arrivals import refuse_late_arrivals
@@ -11,6 +11,7 @@ from chipmodel.cascades.row_reads import RowReads, all_of, row_reads
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.work import Conv, Matmul, Pool
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ those of a chip, arrive in a command as one frozen value."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import EXIT_UNKNOWN, BadInput
 from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.records import dataclass
 from chipmodel.terminal.ending import end_after, seconds_since_start
 from chipmodel.terminal.progress import STOP, stage
 from chipmodel.terminal.stopping import stopping

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chipmodel.cli.file_options import STDOUT, option
 from chipmodel.cli.option_groups import Decorator, group
 from chipmodel.files.atomic_write import Content, write_together
+from chipmodel.records import dataclass
 from chipmodel.terminal.ending import answer_is_there
 from chipmodel.terminal.printing import console, emit, note as note_line
 from chipmodel.terminal.progress import stage

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chipmodel.cli.file_options import option
 from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.pipeline.choices import PACKING_PACKER
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:

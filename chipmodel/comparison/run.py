@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -23,6 +23,7 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import choose_weights
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
+from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 from dma.stream import stream
 from solvers.branches.mergers import packer_of_merge

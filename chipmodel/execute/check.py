@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
 
 Flags: TypeAlias = NDArray[np.bool_]

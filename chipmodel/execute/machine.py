@@ -14,7 +14,7 @@ before it begins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -57,6 +57,7 @@ from chipmodel.model.commands import (
 )
 from chipmodel.model.program import If, Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
 
 

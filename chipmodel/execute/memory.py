@@ -8,7 +8,6 @@ meantime arrives as garbage.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.commands import Compute, DmaMove, DmaStart, walk
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
+from chipmodel.records import dataclass
 
 Writers: TypeAlias = NDArray[np.int32]
 

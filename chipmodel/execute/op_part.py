@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from chipmodel.cascades.columns import tensor_columns
@@ -11,6 +11,7 @@ from chipmodel.execute.byte_arrays import Bytes, Words
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, Compute, walk
 from chipmodel.model.program import Op, Program
+from chipmodel.records import dataclass
 
 Streams: TypeAlias = Sequence[tuple[Command, ...]]
 """The commands of each core."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chipmodel.execute.byte_arrays import Bytes, random_bytes
 from chipmodel.execute.op_part import Banded, Evaluate, whole_op
 from chipmodel.model.program import Body, If, Loop, Op, Program
+from chipmodel.records import dataclass
 
 
 def weight_block(program: Program, op: Op, weights: Mapping[str, Bytes]) -> Bytes:

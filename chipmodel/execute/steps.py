@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from chipmodel.execute.step_places import (
 )
 from chipmodel.model.commands import Compute
 from chipmodel.model.program import Op, Program
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.executorch.storage import ExecutorchMemory, SharedStorage
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved, Status
+from chipmodel.records import dataclass
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import largest_live_set
 from solvers.core.outcome import Limits

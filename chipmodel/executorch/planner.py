@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary, ref
 
 from chipmodel.errors import BadInput
@@ -12,6 +11,7 @@ from chipmodel.executorch.linear_order import PlacedGraph, laid_out
 from chipmodel.executorch.lives import spec_lives
 from chipmodel.executorch.placement import PlacedStorages, placed
 from chipmodel.executorch.storage import ExecutorchMemory, SharedStorage, checked_memories, storages
+from chipmodel.records import dataclass
 from solvers.core.outcome import Limits
 
 CPU = "CPU"

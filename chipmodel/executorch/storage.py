@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.executorch.graphs import PlannedSpec
 from chipmodel.executorch.lives import Pins, SpecLives, first_and_last
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

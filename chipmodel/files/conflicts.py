@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from errno import EACCES, EISDIR, ENOENT
 from itertools import combinations
 from pathlib import Path
 
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import refused
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

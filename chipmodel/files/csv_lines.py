@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
+from chipmodel.records import dataclass
 
 _CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")

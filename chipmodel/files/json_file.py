@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from typing import NoReturn, TypeGuard, TypeVar
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown
 from chipmodel.files.text_file import place_of
+from chipmodel.records import dataclass
 
 T = TypeVar("T")
 PathStep = str | int

@@ -6,12 +6,13 @@ A ``JsonRecord`` has the keys of a class in the order in which they are written;
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import NoneType
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from chipmodel.files.json_file import JsonValue
 from chipmodel.files.suggestions import shown
+from chipmodel.records import dataclass
 
 T = TypeVar("T")
 

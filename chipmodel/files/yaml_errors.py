@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
 
@@ -14,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
+from chipmodel.records import dataclass
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import yaml
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import cut
+from chipmodel.records import dataclass
 
 Data = dict[str, Any] | list[Any] | str | int | float | bool | None
 PathStep = str | int

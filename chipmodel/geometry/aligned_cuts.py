@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from chipmodel.geometry.interval import Interval
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

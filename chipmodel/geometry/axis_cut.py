@@ -10,7 +10,6 @@ that enclose the box.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import prod
@@ -18,6 +17,7 @@ from math import prod
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
 from chipmodel.geometry.window import indices_needed
+from chipmodel.records import dataclass
 
 NOTHING_READ = Share(Interval(0, 0))
 """No byte of a tensor: an operand that a part does not read."""

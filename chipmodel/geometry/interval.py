@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
+
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -16,12 +16,12 @@ channel its share of the first weight (its kernel), then of the second (its bias
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Literal, get_args
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
+from chipmodel.records import dataclass
 
 Layout = Literal["image", "matrix"]
 """Names of layouts; see above."""

@@ -5,9 +5,8 @@ They are of bytes, in the order that ``chipmodel.geometry.layout`` describes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chipmodel.geometry.interval import Interval
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
+from chipmodel.records import dataclass
 
 
 def indices_needed(

@@ -8,7 +8,7 @@ are the files in ``chipmodel/hardware/presets/``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Literal
@@ -24,6 +24,7 @@ from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.hardware.plugin_npu import PluginNpu
 from chipmodel.hardware.psram_device import WIRES, Device, Protocol
 from chipmodel.hardware.vector_cpu import VectorCpu
+from chipmodel.records import dataclass
 
 OVERRIDE = "--set"
 """The source of a figure that was changed after reading."""

@@ -9,7 +9,7 @@ importing it takes longer than reading a chip.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import prod
@@ -47,6 +47,7 @@ from chipmodel.hardware.measured_networks import MeasuredNetwork, read_networks
 from chipmodel.hardware.ne16_npu import ne16_of
 from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
+from chipmodel.records import dataclass
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title", "compared_with")

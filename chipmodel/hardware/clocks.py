@@ -6,9 +6,10 @@ of a clock of ``f`` MHz is at ``k / f``. Nothing is rounded except to an edge.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -28,6 +28,7 @@ from chipmodel.hardware.dram import Dram
 from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.psram_device import WIRES, Protocol
 from chipmodel.hardware.psram_parts import device_named
+from chipmodel.records import dataclass
 
 ENGINES: Mapping[str, type[BurstDma | Controlled]] = {
     "bursts": BurstDma,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.further_memories import GROUP, memory_names
+from chipmodel.records import dataclass
 
 STATIC = "leakage"
 COUNTED: Mapping[str, str] = {

@@ -9,10 +9,10 @@ architecture_allocator.py and architecture_features.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.hardware.field_values import Values, read_as
+from chipmodel.records import dataclass
 
 OUTPUT_RATES = ("plain", "max_pool", "add", "multiply", "wide", "wide_unary", "wide_multiply", "table")
 """Kinds of output by their cycles for each element: of convolutions, dense layers and average pooling; of max

@@ -9,10 +9,10 @@ PyPI, source distribution), regor/architecture/ethosu85.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.hardware.field_values import Values, read_as
+from chipmodel.records import dataclass
 
 Sizes = tuple[int, int, int]
 """Rows, columns and channels."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -19,6 +19,7 @@ from chipmodel.hardware.further_memories import GROUP, memory_names, memory_path
 from chipmodel.hardware.plugin_npu import Parameter, parameters_of
 from chipmodel.hardware.psram_parts import DEVICES
 from chipmodel.hardware.vector_cpu import KERNELS
+from chipmodel.records import dataclass
 
 Kind = Literal["bytes", "whole", "rational", "choice"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
@@ -18,6 +17,7 @@ from chipmodel.files.sizes import UNITS
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.fields import FIELDS, field_at, read_number
+from chipmodel.records import dataclass
 
 MOST_CHARACTERS = 500
 """Far more than a cost model takes, and few enough that no nesting exhausts Python's stack."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from chipmodel.hardware.field_values import Values, read_as
+from chipmodel.records import dataclass
 
 GROUP = "memories"
 """The group of a chip file that holds them, each by its name."""

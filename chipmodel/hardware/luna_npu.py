@@ -6,10 +6,11 @@ Source of every number, unless its docstring names another: the vendor's public 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

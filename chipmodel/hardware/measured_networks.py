@@ -10,13 +10,14 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from itertools import accumulate
 from math import exp, hypot, inf, log, sqrt
 from statistics import fmean
 from typing import ClassVar
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.records import dataclass
 
 APART = "another network or software"
 """The class of rows that no prediction here is about: no network of a user falls into it."""

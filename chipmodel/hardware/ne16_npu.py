@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.hardware.field_values import Values
+from chipmodel.records import dataclass
 
 MOST_BITS = 8
 """Bits of a weight, which the engine takes where a chip file does not say fewer."""

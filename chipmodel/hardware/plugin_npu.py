@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
 from chipmodel.entry_points import Plugin, plugin_named
 from chipmodel.hardware.field_values import Values
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ Every number comes from the part's datasheet (docs/reference/hardware.md, "Psram
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import Literal
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.clocks import Clock
+from chipmodel.records import dataclass
 
 Protocol = Literal["SPI", "QPI", "1-4-4", "Xccela x8", "Xccela x16", "HyperBus", "HyperBus x16"]
 LatencyMode = Literal["fixed", "variable"]

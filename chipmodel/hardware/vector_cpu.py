@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
 from chipmodel.hardware.field_values import Values, read_as
+from chipmodel.records import dataclass
 
 Kernels = Literal["esp-dl", "esp-nn"]
 KERNELS: tuple[str, ...] = get_args(Kernels)

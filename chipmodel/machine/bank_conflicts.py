@@ -7,11 +7,12 @@ from one conflict to the next depend only on the phase of each pattern, and can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from chipmodel.machine.banks import BankMap
 from chipmodel.machine.npu_accesses import AccessStream
+from chipmodel.records import dataclass
 from chipmodel.timing.shape import TransferShape
 
 MAX_SEARCH_CYCLES = 2048

@@ -6,10 +6,10 @@ cycle conflict.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from chipmodel.hardware.chip import Arbitration, SharedMemory
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

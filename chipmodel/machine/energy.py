@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.answers.result import Result
@@ -20,6 +20,7 @@ from chipmodel.model.schedule import Operand, Schedule, Step, ends_of, steps
 from chipmodel.model.trace import Event, Trace
 from chipmodel.npu.cycles import share_read
 from chipmodel.npu.models import launch_cycles, on_cpu
+from chipmodel.records import dataclass
 
 OFF_CHIP = {"psram read": "loaded_byte", "weights read": "weight_byte", "psram written": "stored_byte"}
 """What bytes count as that a transfer reads in a memory, or writes there. Those of a further one have names

@@ -7,13 +7,13 @@ the NPU needs it more than once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.schedule import Phase
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

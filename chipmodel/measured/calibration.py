@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
@@ -19,6 +19,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows
 from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare
+from chipmodel.records import dataclass
 
 FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
     "luna_transfer": (

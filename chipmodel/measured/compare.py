@@ -7,7 +7,7 @@ document is made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.kinds import KINDS
 from chipmodel.measured.table import MeasuredRow, TableKind, as_kind, ignored, read_sheet, recognise, rows_of
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.hardware.chip import Chip, Npu
@@ -20,6 +20,7 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.records import dataclass
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.fitted import fitted

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NoReturn
 
@@ -16,6 +15,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.csv_lines import CsvLine, read_lines
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip import Chip
+from chipmodel.records import dataclass
 
 ColumnForm = Literal["whole", "decimal", "text"]
 

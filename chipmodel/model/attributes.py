@@ -5,7 +5,7 @@ Axes are those of the first input in the shape under which the op sees it, count
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

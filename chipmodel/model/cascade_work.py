@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.geometry.share import Share, by_rows
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

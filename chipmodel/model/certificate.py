@@ -7,7 +7,9 @@ problem is proven infeasible where ``bytes`` is None or more than its capacity.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from chipmodel.model.program import If, Loop, Program
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Part, Phase, Traffic, traffic_of
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ whole program waits for none of the others, neither by what comes before it on i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.groups import joined
 from chipmodel.model.program import Body, Op, Program, nodes, ops, reads, with_ops
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from chipmodel.geometry.interval import Interval
@@ -12,6 +11,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.further_memories import GROUP
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Schedule
+from chipmodel.records import dataclass
 
 OFF_CHIP_ALIGNMENT = 64
 """Bytes: weights and tensors begin on multiples of it off chip, at least a line of every controller."""

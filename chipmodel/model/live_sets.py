@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.records import dataclass
 
 LiveBytesCurve = list[tuple[int, int]]
 """``(time, bytes alive from then on)``, ascending, at every change; ends with 0 bytes."""

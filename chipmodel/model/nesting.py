@@ -8,9 +8,10 @@ section any number of times, or never.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from chipmodel.geometry.interval import Interval, merged
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ names is decided the same way each time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
+
+from chipmodel.records import dataclass
 
 Method = Literal["exact", "sampled"]
 Runs = tuple[tuple[str, int], ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Certificate
+from chipmodel.records import dataclass
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
 

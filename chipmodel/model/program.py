@@ -7,7 +7,7 @@ tensor of their own, every shape is known, and the body is in execution order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from importlib import import_module
 from itertools import count
@@ -21,6 +21,7 @@ from chipmodel.geometry.layout import Storage, usual_layout
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.work import Conv, Matmul, Recurrent, Vector, Work, output_share
+from chipmodel.records import dataclass
 
 MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""

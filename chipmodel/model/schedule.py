@@ -9,12 +9,13 @@ So two positions describe a transfer, and packing needs no clock.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.tier_states import StateSearch
+from chipmodel.records import dataclass
 
 Direction = Literal["load", "store"]
 SHARED, PSRAM, WEIGHTS = "shared_memory", "psram", "weights"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.program import If, Loop, Node
 from chipmodel.model.schedule import StepIf, StepLoop, StepNode
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

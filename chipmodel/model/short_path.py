@@ -7,12 +7,13 @@ leaves the same. So the last but one of those that stand here comes as often as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from math import prod
 from typing import NamedTuple
 
 from chipmodel.model.program import If, Loop, Node, Op, Program
+from chipmodel.records import dataclass
 
 ITERATIONS = 4
 """Iterations of a loop that stand for all: what the first leaves, the second changes, the third repeats, the

@@ -6,8 +6,9 @@ Source: the tiered-memory patent (CN, 2022), figures 3 and 4 (docs/references.md
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from chipmodel.records import dataclass
 
 Unit = Literal["npu", "dma"]
 PlanSpace = Literal[

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from chipmodel.records import dataclass
 
 Unit = Literal["npu", "dma"]
 Cause = Literal["", "weights", "input", "output", "core", "nothing issued", "order", "finished"]

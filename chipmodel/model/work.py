@@ -11,7 +11,7 @@ in them is all that it needs and makes. Work that is ``solid`` cannot be cut: it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.axis_cut import AxisCut
 from chipmodel.geometry.interval import Interval
@@ -19,6 +19,7 @@ from chipmodel.geometry.share import WHOLE, Share, by_channels, by_rows, by_rows
 from chipmodel.geometry.window import MovedRows, Window
 from chipmodel.model.attributes import AlongAxis, Attributes
 from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ ports, or a window's elements through the array; some kinds may run on the CPU i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -18,6 +17,7 @@ from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ input and weights for each output element. Source: ethos-u-vela 5.2.0, architect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, Size, input_depth
+from chipmodel.records import dataclass
 
 BANK_BYTES = 1024
 OUTPUT_BANKS = 2

@@ -7,13 +7,14 @@ npu_performance.py and (what the compiler makes of an op) tflite_graph_optimiser
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork
+from chipmodel.records import dataclass
 
 Traversal = Literal["convolution", "depthwise", "dense", "pooling"]
 

@@ -8,7 +8,7 @@ ethos_u85.cpp.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod, sqrt
 from typing import TypeVar
@@ -20,6 +20,7 @@ from chipmodel.geometry.rounding import ceil_div, round_up
 from chipmodel.hardware.ethos_u85 import EthosU85, MicroBlock
 from chipmodel.npu.ethos_blocks import Counts, cheapest
 from chipmodel.npu.ethos_layers import BRICK, SUB_KERNEL, Layer, Size
+from chipmodel.records import dataclass
 
 LARGEST = (128, 128, 1024)
 """Height, width and depth of the largest block."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Recurrent
+from chipmodel.records import dataclass
 
 NONE = Fraction(0)
 

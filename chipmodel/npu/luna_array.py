@@ -9,11 +9,10 @@ luna_conv2d.csv and luna_depthwise2d.csv), every row of which it gives within on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chipmodel.geometry.rounding import ceil_div
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.luna_npu import LunaNpu
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

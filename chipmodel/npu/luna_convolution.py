@@ -9,7 +9,7 @@ luna_conv2d.csv and luna_depthwise2d.csv) have single runs only.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, gcd
 
@@ -18,6 +18,7 @@ from chipmodel.geometry.window import Window
 from chipmodel.hardware.luna_npu import LunaNpu, NpuCost
 from chipmodel.model.work import Conv, Pool
 from chipmodel.npu.luna_array import pair_cycles, span
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

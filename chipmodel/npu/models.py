@@ -11,7 +11,6 @@ first has it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import Any
@@ -23,6 +22,7 @@ from chipmodel.model.planner_table import imported
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import SingleWork
 from chipmodel.npu.array import Division, OpKind, kind_of_op, least_array_cycles
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

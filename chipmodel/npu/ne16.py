@@ -16,7 +16,6 @@ use them (GAP SDK, CNN_BasicKernels_NE16.c); linear mode's loads as in gvsoc/gvs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
@@ -25,6 +24,7 @@ from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.array import Division, elements_written, macs_per_cycle, taps
+from chipmodel.records import dataclass
 
 Mode = Literal["3x3", "1x1", "depthwise", "linear", "cores"]
 

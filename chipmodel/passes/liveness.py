@@ -17,7 +17,7 @@ same condition, and although a loop whose results are needed cannot run zero tim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from chipmodel.geometry.interval import Interval, merged
@@ -26,6 +26,7 @@ from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.schedule import Part, Schedule, branches, steps
 from chipmodel.model.scopes import Scopes, scopes
+from chipmodel.records import dataclass
 
 __all__ = ["Scopes", "Touch", "lifetime", "liveness", "scopes", "touches_of"]
 

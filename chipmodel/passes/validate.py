@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import NoReturn
 
@@ -18,6 +18,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.program import MAX_ITERATIONS, If, Loop, Node, Op, Program, ops
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 
 MAX_BYTES = 1 << 60
 """Bytes of a tensor: its elements, of two bits or more, are counted in 63 bits."""

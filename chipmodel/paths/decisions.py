@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from chipmodel.model.path_costs import Runs
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -32,6 +32,7 @@ from chipmodel.paths.tree import (
     count_paths,
     weighted_tree,
 )
+from chipmodel.records import dataclass
 from dma.stream import streamer_named
 
 

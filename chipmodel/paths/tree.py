@@ -7,7 +7,6 @@ tree are compared by identity.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import log2
@@ -15,6 +14,7 @@ from math import log2
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat
 from chipmodel.model.path_costs import MAX_COUNT
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.time_bound import ProvenCycles
+from chipmodel.records import dataclass
 
 FORMAT = "chipmodel-plan/3"
 FORMAT_OF_CORES = "chipmodel-plan/3-cores"

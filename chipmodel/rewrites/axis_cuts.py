@@ -9,7 +9,6 @@ values to the next. Two tensors of which one follows an axis of the other are sp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -19,6 +18,7 @@ from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
 from chipmodel.model.program import DTYPE_BITS
+from chipmodel.records import dataclass
 from chipmodel.rewrites.axis_relations import AxisRelation, Relations
 from chipmodel.rewrites.op_shapes import SeenTensor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from chipmodel.model.attributes import (
@@ -17,6 +17,7 @@ from chipmodel.model.attributes import (
 )
 from chipmodel.model.program import Op
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 from chipmodel.rewrites.op_shapes import SeenTensor, is_pointwise, kept_axes, reach_of
 
 Seen = tuple[SeenTensor, ...]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Literal, get_args
 
@@ -20,6 +20,7 @@ from chipmodel.geometry.layout import LAYOUTS, Storage
 from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_ops
 from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 
 InPlace = Literal["all", "elementwise", "concat", "rows", "declared", "none"]
 CHOICES: tuple[InPlace, ...] = get_args(InPlace)

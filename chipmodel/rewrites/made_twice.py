@@ -14,11 +14,12 @@ Squeeze and excitation: Hu et al. 2018, "Squeeze-and-Excitation Networks" (arXiv
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from chipmodel.model.program import Body, Node, Op, Program, bodies, with_bodies
 from chipmodel.model.work import Pool
+from chipmodel.records import dataclass
 from chipmodel.rewrites.channel_parts import FIRST_MARK, SLICE_MARK
 from chipmodel.rewrites.in_place import reuse
 

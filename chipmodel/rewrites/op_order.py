@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from chipmodel.geometry.layout import LAYOUTS, Storage
@@ -22,6 +21,7 @@ from chipmodel.model.attributes import (
 )
 from chipmodel.model.program import DTYPE_BITS, Op, Tensor
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import ELEMENTWISE
 
 POINTWISE = ELEMENTWISE | {"bias_add", "bias_gelu", "cast", "dropout", "fast_gelu", "quick_gelu"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 from chipmodel.errors import BadInput
@@ -16,6 +16,7 @@ from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.attributes import SliceRanges
 from chipmodel.model.program import Node, Op, Program
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 from chipmodel.rewrites.state_updates import elements, handed_on, touched, written_in_place
 
 CACHES = (

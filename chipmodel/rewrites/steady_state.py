@@ -8,7 +8,7 @@ all inferences. For every later stage it is a loop like any other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from math import gcd, prod
 
@@ -16,6 +16,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
 from chipmodel.model.program import Loop, Node, Op, Program, Tensor, ops, reads, renamed, rewritten
 from chipmodel.model.work import Vector
+from chipmodel.records import dataclass
 from chipmodel.rewrites.states import carried_states
 
 LOOP = "inferences"

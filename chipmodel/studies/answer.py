@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -38,6 +38,7 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import TRUE_CONFLICTS
+from chipmodel.records import dataclass
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
 from chipmodel.studies.code_version import code_version, origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,6 +17,7 @@ from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.formula import Formula, parse_formula
+from chipmodel.records import dataclass
 from chipmodel.studies.schema import RequirementKeys
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
@@ -14,6 +14,7 @@ from chipmodel.answers.study_row import Buffers, Point
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.records import dataclass
 from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.study_file import Study, StudyFilter, reading
 from chipmodel.studies.task import PointTask

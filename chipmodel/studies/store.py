@@ -14,13 +14,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError, Place, RowsLeftOut, warn_caller
 from chipmodel.files.suggestions import listed, shown
+from chipmodel.records import dataclass
 from chipmodel.studies.columns import COLUMNS, record_of, row_of
 from chipmodel.studies.connection import connected, sole_writer, transaction
 

@@ -27,7 +27,6 @@ or a field under ``set``; a value is a text in which ``*`` stands for anything, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +39,7 @@ from chipmodel.files.yaml_tree import Document, PathStep
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS, children, field_at, read_choice, read_number
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.records import dataclass
 from chipmodel.studies.design_question import AskedDesigns, asked_designs
 from chipmodel.studies.schema import FilterItem, StudyFile
 from chipmodel.studies.workload import Source, matching, source_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from chipmodel.answers.study_row import Point
 from chipmodel.hardware.chip import Chip
+from chipmodel.records import dataclass
 from chipmodel.studies.workload import Source
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from itertools import takewhile
@@ -21,6 +21,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.model.plan import PackingTable
 from chipmodel.model.program import Program
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.states import with_states
 from chipmodel.rewrites.steady_state import parse_inferences, steady

@@ -7,10 +7,10 @@ and ``held_clocks`` adds those up: O(1) in the transfer's bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import ceil
 
 from chipmodel.hardware.psram_device import Collision, Device, burst_clocks, ce_low_clocks, latency_clocks
+from chipmodel.records import dataclass
 from chipmodel.timing.refresh import hidden, hit_share
 from chipmodel.timing.split import sizes, split, wall
 

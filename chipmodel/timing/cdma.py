@@ -11,10 +11,11 @@ this does not grow with the bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
+from chipmodel.records import dataclass
 
 PAGE = 4096
 """No AXI burst crosses a multiple of this (AXI4, A3.4.1), unless a chip file says otherwise."""

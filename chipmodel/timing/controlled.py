@@ -9,7 +9,6 @@ controller's own; three bytes at the end of a transfer move as a word.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
@@ -17,6 +16,7 @@ from math import ceil, floor
 from chipmodel.hardware.chip import CdmaDma, Controlled, DramDma, EfPsramDma, HyperBusDma, Psram
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.model.schedule import Direction
+from chipmodel.records import dataclass
 from chipmodel.timing.cdma import AxiCdma
 from chipmodel.timing.controllers import HyperBus
 from chipmodel.timing.dram import dram_clocks

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, gcd
 from typing import Literal
@@ -18,6 +17,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import HyperBusDma
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.hardware.psram_device import Protocol
+from chipmodel.records import dataclass
 
 ClockPhase = Literal["aligned", "middle"]
 ReadSeries = Sequence[tuple[int, int]]

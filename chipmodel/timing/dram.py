@@ -9,13 +9,13 @@ of the tests obeys the same rules clock by clock, and ``bench.ramulator`` compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from chipmodel.hardware.chip import DramDma
 from chipmodel.hardware.clocks import Clock
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

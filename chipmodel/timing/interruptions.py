@@ -8,7 +8,6 @@ access to a line goes first, and the burst waits for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Literal
@@ -17,6 +16,7 @@ from chipmodel.hardware.chip import BurstDma, Chip, Dma, DramDma
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.hardware.psram_device import burst_clocks, latency_clocks
 from chipmodel.model.schedule import Direction
+from chipmodel.records import dataclass
 from chipmodel.timing import dram
 from chipmodel.timing.controlled import controlled_cycles
 from chipmodel.timing.refresh import hidden, refresh_clocks

@@ -24,7 +24,7 @@ known; between the two sizes the cycles are interpolated linearly. Why the NPU's
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
@@ -33,6 +33,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.clocks import Clock, rescaled
 from chipmodel.hardware.psram_device import Collision, Device, data_clocks, overhead_clocks
+from chipmodel.records import dataclass
 from chipmodel.timing.bursts import held_clocks
 from chipmodel.timing.refresh import hit_share
 from chipmodel.timing.split import burst_limit

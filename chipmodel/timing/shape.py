@@ -6,13 +6,14 @@ between bursts the engine may serve another transfer, and the Psram a refresh or
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from chipmodel.hardware.chip import BurstDma, Chip, Dma
 from chipmodel.model.schedule import Traffic
+from chipmodel.records import dataclass
 from chipmodel.timing.contiguous import NAMES, routes_of
 from chipmodel.timing.controlled import burst_shape
 from chipmodel.timing.strided import run_times

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import Device, worst_overhead
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ A transfer in runs never takes less than the same bytes in one run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from chipmodel.hardware.chip import AnyDma, BurstDma, Dma, DramDma, EfPsramDma, Psram
 from chipmodel.model.schedule import Direction
+from chipmodel.records import dataclass
 from chipmodel.timing.contiguous import NAMES, contiguous_cycles, line_burst, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_cycles
 from chipmodel.timing.dram import dram_clocks

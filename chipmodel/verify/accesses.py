@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
 from chipmodel.model.schedule import Part
+from chipmodel.records import dataclass
 from chipmodel.verify.neighbours import Anchor
 
 

@@ -10,7 +10,7 @@ one is done with before the other begins. Nothing is shared with the planners bu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple, TypeVar
 
@@ -31,6 +31,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.records import dataclass
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
 CoreCommands = Sequence[tuple[Command, ...]]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.records import dataclass
 
 Span = tuple[Fraction | int, Fraction | int]
 """Start and end, half-open."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
@@ -12,6 +12,7 @@ from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
+from chipmodel.records import dataclass
 from chipmodel.verify.cascade_table import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
 from chipmodel.verify.rolling import RollingRows, clash

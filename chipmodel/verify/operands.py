@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
 from chipmodel.cascades.columns import part_reads, part_writes
@@ -12,6 +11,7 @@ from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.schedule import Part
+from chipmodel.records import dataclass
 from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.parts import part_label, same_thing
 from chipmodel.verify.rolling import rows_in_columns, share_bytes, touched_in_ring

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
@@ -25,6 +25,7 @@ from chipmodel.model.certificate import (
 )
 from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Memory, Plan, Problem, Status
+from chipmodel.records import dataclass
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.fast_offsets import check_fast
 

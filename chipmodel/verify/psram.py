@@ -7,7 +7,6 @@ store of one ends what it knows of all others whose bytes it touches. Weights ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import AnyTransfer, Command, Compute, DmaMove, DmaStart, walk
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
+from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
 
 

@@ -7,12 +7,13 @@ them replaces bytes of the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import WHOLE, Share, by_rows
 from chipmodel.model.commands import DmaStart, Located
+from chipmodel.records import dataclass
 
 ALL_COLUMNS = (Interval(0, 1), 1)
 """Columns and their number, of a share of rows alone."""

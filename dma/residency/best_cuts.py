@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from chipmodel.geometry.interval import Interval
@@ -20,6 +20,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Direction
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.records import dataclass
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.loaded_rings import may_roll
 from dma.residency.tiling import Tiling, slice_bytes, sliced, stripe_bytes

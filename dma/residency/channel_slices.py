@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from chipmodel.geometry.interval import Interval
@@ -33,6 +33,7 @@ from chipmodel.model.program import (
     reads,
 )
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
+from chipmodel.records import dataclass
 from chipmodel.rewrites.channel_parts import (
     SLICE_MARK,
     bands,

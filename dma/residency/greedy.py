@@ -11,7 +11,7 @@ Source: chipmodel.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import accumulate, groupby
 
@@ -21,6 +21,7 @@ from chipmodel.model.identity import Same
 from chipmodel.model.program import If, Node, Op, Program, numbered_nodes, ops
 from chipmodel.model.tier_states import StateSearch
 from chipmodel.passes.liveness import Scopes, Touch, lifetime, scopes
+from chipmodel.records import dataclass
 from chipmodel.rewrites.channel_parts import SLICE_MARK
 from chipmodel.rewrites.in_place import PlaceInTensor
 from dma.residency import storages

@@ -9,7 +9,7 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
@@ -18,6 +18,7 @@ from chipmodel.geometry.layout import IMAGE_AXES, Layout, Storage
 from chipmodel.model.attributes import AxisOrder
 from chipmodel.model.program import DTYPE_BITS, Body, Node, Op, Program, Tensor, Weight, with_bodies
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SummedPiece, Vector, Work
+from chipmodel.records import dataclass
 from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs
 from chipmodel.rewrites.true_parts import true_op
 

@@ -8,12 +8,12 @@ for rows as in vMCU (Zheng et al., MLSys 2024), whose segments are rows here. Se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import lcm
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.program import Op, Program
+from chipmodel.records import dataclass
 from dma.residency.tiling import Tiling
 
 

@@ -6,12 +6,13 @@ Source: chipmodel; the idea is that of vMCU (Zheng et al., MLSys 2024). See docs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, RowsInPlace, with_ops
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.records import dataclass
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rings import RingMember, RowEdges, distance, shared_ring

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from chipmodel.geometry.share import WHOLE, Share, by_channels
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program, Tensor
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
+from chipmodel.records import dataclass
 from dma.residency.loaded_rings import LoadedRing, loaded_ring, may_roll
 
 NONE_KEPT: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, Direction, Schedule, Transfer, renamed
 from chipmodel.model.work import Recurrent
+from chipmodel.records import dataclass
 from dma.residency.best_cuts import rolling_cut
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (

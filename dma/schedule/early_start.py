@@ -9,12 +9,13 @@ more bytes than all of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.records import dataclass
 from dma.residency.tiling import Tiling, row_blocks, slice_bytes
 from dma.schedule.forecast import TransferTimes
 

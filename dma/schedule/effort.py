@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from chipmodel.records import dataclass
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 DEFAULT_GAP = 0.0005

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.identity import Same
 from chipmodel.model.schedule import Direction, Late, Schedule, Traffic, Transfer, steps
 from chipmodel.passes.liveness import scopes
+from chipmodel.records import dataclass
 from chipmodel.timing.transfer import transfer_cycles
 from dma.schedule.operands import TransferNeed
 

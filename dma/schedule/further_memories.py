@@ -18,7 +18,7 @@ Source: chipmodel; docs/decisions/0149-further-memories.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 
 from chipmodel.geometry.interval import Interval
@@ -40,6 +40,7 @@ from chipmodel.model.schedule import (
     Transfer,
     steps,
 )
+from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import TransferTimes

@@ -7,7 +7,7 @@ for which steps); the streamer then decides when each is issued.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from chipmodel.geometry.interval import Interval
@@ -25,6 +25,7 @@ from chipmodel.model.schedule import (
     Traffic,
     traffic_of,
 )
+from chipmodel.records import dataclass
 from chipmodel.rewrites.in_place import AT_START
 from dma.residency.greedy import Residency, Segment
 from dma.residency.rings import SharedRing

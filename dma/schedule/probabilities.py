@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from chipmodel.model.chances import arm_chances
 from chipmodel.model.nesting import Section
 from chipmodel.model.program import If, Loop, Program, nodes
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import BufferSpec, Direction, Late, Schedule
+from chipmodel.records import dataclass
 from dma.residency.greedy import Reserve, Residency
 from dma.residency.tiling import Tiling
 from dma.schedule.operands import Emission, TransferNeed

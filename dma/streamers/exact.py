@@ -16,11 +16,12 @@ well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
 from chipmodel.model.program import Op, ops
+from chipmodel.records import dataclass
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.best_cuts import best_cut, quickest_slices, slices_cycles, whole_cut
 from dma.residency.tiling import NONE_KEPT, Tiling, least_weights, slice_bytes, sliced

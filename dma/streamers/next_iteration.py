@@ -8,11 +8,11 @@ for one that does not follow; this is waited for after the loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.nesting import Fork, in_flight
 from chipmodel.model.schedule import steps
+from chipmodel.records import dataclass
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import MemoryBudget
 from dma.streamers.region_entries import IssuePositions, runs_and_forks

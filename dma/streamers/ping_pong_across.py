@@ -20,7 +20,7 @@ Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from chipmodel.model.nesting import in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
+from chipmodel.records import dataclass
 from dma.schedule.expected_forecast import LEAST_GAIN, PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission

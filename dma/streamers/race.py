@@ -11,7 +11,7 @@ with the same budget; where the packer finds no plan for one, the next of its se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from time import perf_counter
@@ -19,6 +19,7 @@ from time import perf_counter
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.schedule import Schedule
 from chipmodel.passes.liveness import liveness
+from chipmodel.records import dataclass
 from dma.residency.tiling import Tiling
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
+from chipmodel.records import dataclass
 
 IssuePositions = tuple[int, ...]
 """Positions that issue one load, each on other paths or for other iterations."""

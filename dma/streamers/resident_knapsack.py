@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
+from chipmodel.records import dataclass
 from dma.schedule.expected_forecast import PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission, TransferNeed

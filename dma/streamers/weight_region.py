@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from chipmodel.records import dataclass
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
 MAX_BEHIND = 16

@@ -9,12 +9,12 @@ running sum.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import ClassVar, Literal
 
 from chipmodel.answers.op_totals import OpTotals
+from chipmodel.records import dataclass
 from reports.result_file import SETTINGS, TOTALS, UNITS, SavedResult
 from reports.words import CAUSES
 

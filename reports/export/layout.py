@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.files.suggestions import shown
@@ -11,6 +11,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, Compute, DmaStart, walk
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

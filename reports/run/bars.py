@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event, Unit
+from chipmodel.records import dataclass
 
 MOST_BARS = 6_000
 """More than this many bars take a browser seconds to draw."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from chipmodel.answers.result import Result
@@ -12,6 +11,7 @@ from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.recomputed import steps_macs
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
+from chipmodel.records import dataclass
 from reports.terminal_table import Table, plain_table
 from reports.words import count, percent, plural, ratio, shortened, size
 

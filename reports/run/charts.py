@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
+from chipmodel.records import dataclass
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words

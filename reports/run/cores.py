@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from chipmodel.answers.result import CorePlan, Result
@@ -12,6 +11,7 @@ from chipmodel.files.document import plain
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.trace import Cause, Trace
+from chipmodel.records import dataclass
 from reports.run.totals import by_cause
 from reports.terminal_table import Table, plain_table
 from reports.words import AWAITED, count, percent, ratio, size

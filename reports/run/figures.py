@@ -6,12 +6,12 @@ A wait has the colour of what it waits for, hatched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
+from chipmodel.records import dataclass
 from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION, faint
 from reports.run.bars import MOST_BARS, Bar, bars, category
 from reports.run.dependencies import Needs, needs

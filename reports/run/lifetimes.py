@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.live_sets import live_bytes_curve
 from chipmodel.model.plan import Buffer
 from chipmodel.model.trace import Trace
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

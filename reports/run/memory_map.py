@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
+from chipmodel.records import dataclass
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
 from reports.run.figures import (

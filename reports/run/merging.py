@@ -7,13 +7,13 @@ et al. 2025, Fig. 6 (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
 from chipmodel.model.schedule import StepNode, branches, steps
+from chipmodel.records import dataclass
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.figures import LABELLED, Category, RunChart, box_trace, figure, level_trace
 from reports.words import KIB, percent, ratio, size

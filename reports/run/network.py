@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy
 from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.model.schedule import Schedule, steps
+from chipmodel.records import dataclass
 from reports.run.totals import RunTotals
 
 

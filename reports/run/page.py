@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy, result_energy
+from chipmodel.records import dataclass
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.instructions import result_listing
 from reports.ordering import FOR_THIS_ORDER, order_words

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.answers.result import Result
 from chipmodel.files.document import document
 from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
+from chipmodel.records import dataclass
 from reports.terminal_table import FigureRow, Table, plain_table
 from reports.words import count, duration, percent, ratio, shortened
 

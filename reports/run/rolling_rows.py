@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice
 
 from chipmodel.answers.result import Result
@@ -12,6 +12,7 @@ from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.schedule import CascadePlan, Operand, Step, steps
+from chipmodel.records import dataclass
 from reports.run.lifetimes import passes
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import ClassVar
 
 from chipmodel.answers.result import Result
 from chipmodel.model.program import Loop, Op, ops
 from chipmodel.model.schedule import StepLoop, steps
+from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP, inferences_of
 from reports.run.cascade_totals import block_bytes, op_bytes
 from reports.run.totals import loaded_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.answers.op_totals import OpTotals
@@ -13,6 +13,7 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.program import DTYPE_BITS, Op, ops
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
+from chipmodel.records import dataclass
 from reports.run.cascade_totals import block_bytes, op_bytes
 from reports.words import CAUSES, ratio, size
 

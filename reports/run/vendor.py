@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from chipmodel.answers.result import Result
+from chipmodel.records import dataclass
 from reports.run.totals import RunTotals, by_cause, run_totals
 from reports.run.track_record import board_rows
 from reports.terminal_table import FigureRow

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chipmodel.answers.study_results import StudyResults, swept_values
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import format_bytes, parse_bytes
+from chipmodel.records import dataclass
 
 MEMORY = "shared_memory.bytes"
 CHIP = "chip"

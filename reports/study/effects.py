@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
 from chipmodel.answers.study_results import StudyResults
+from chipmodel.records import dataclass
 from reports.study.design import CHIP, Design, axes, designs, number
 from reports.words import count, signed_percent
 

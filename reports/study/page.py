@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures, swept_values
 from chipmodel.files.sizes import format_bytes
+from chipmodel.records import dataclass
 from reports.chart import Chart
 from reports.page_parts import SummaryTile
 from reports.study.design import (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 
 from chipmodel.answers.design_question import Requirements
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
+from chipmodel.records import dataclass
 from reports.study.design import Design, axes, columns_of_designs, designs, setting_words
 from reports.words import count, microjoules, percent, plural
 

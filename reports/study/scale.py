@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import log10
 
+from chipmodel.records import dataclass
 from reports.chart import labelled
 from reports.words import percent
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
 from chipmodel.answers.study_row import Row
+from chipmodel.records import dataclass
 from reports.study.scores import mergers_lose
 from reports.study.words import space_words
 from reports.words import count, exact_size, microjoules, percent, seconds_text

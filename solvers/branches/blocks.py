@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from math import lcm
 
@@ -36,6 +36,7 @@ from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval, hull, merged
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.records import dataclass
 
 Pack = Callable[[Problem], Plan]
 BufferGroup = tuple[Buffer, ...]

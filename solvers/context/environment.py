@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from chipmodel.errors import BadInput
 from chipmodel.model.plan import Plan, Problem
+from chipmodel.records import dataclass
 from solvers.context.live_blocks import (
     AllocationRequest,
     CandidatePlace,

@@ -11,11 +11,12 @@ Source: the many-core patent (CN, 2023), evolutionary (docs/references.md).
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from time import perf_counter
 
 from chipmodel.model.plan import Problem
+from chipmodel.records import dataclass
 from solvers.core.anytime import Anytime
 from solvers.core.decode import Decoder, Rule, decoder
 from solvers.core.first_fit import ORDERS, first_fit

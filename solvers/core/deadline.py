@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TypeVar
 
 from chipmodel.errors import TimeIsOver
+from chipmodel.records import dataclass
 
 T = TypeVar("T")
 BETWEEN_LOOKS = 64

@@ -4,7 +4,7 @@ groups of colocated buffers, or for each memory."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 
 from chipmodel.errors import BadInput
@@ -12,6 +12,7 @@ from chipmodel.geometry.interval import merged
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Buffer, Memory, PackingProgress, Plan, Problem, Status
+from chipmodel.records import dataclass
 from solvers.core.anytime import status_of
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import best_bound, quick_bound

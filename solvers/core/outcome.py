@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import perf_counter
 
 from chipmodel.model.certificate import Certificate
 from chipmodel.model.plan import PackingProgress, Plan, Status
+from chipmodel.records import dataclass
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 

@@ -9,13 +9,13 @@ Source: the edge-framework patent (CN, 2021), its baseline; ncnn's PoolAllocator
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import lcm
 
 from chipmodel.geometry.interval import hull
 from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
+from chipmodel.records import dataclass
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 REUSE_THRESHOLD = 0.75

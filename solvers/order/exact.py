@@ -20,9 +20,10 @@ over sets of tensors (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
+from chipmodel.records import dataclass
 from solvers.order.heuristics import beam, depth_first, least_live
 from solvers.order.problem import Ordered, OrderProblem, OrderState, OrderTables, mask
 

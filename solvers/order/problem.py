@@ -12,9 +12,9 @@ A buffer is alive from the first op that uses it to the last. So what is alive b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from chipmodel.model.plan import Status
+from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ touches it is kept, or loaded again from Psram. Weights are items of which any s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from chipmodel.records import dataclass
 
 
 class ResidencyItem(NamedTuple):

@@ -16,10 +16,10 @@ All numbers are divided by ``unit``, which divides all offsets in a plan whose b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import lcm
 
 from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.records import dataclass
 from solvers.core.bounds import rigid
 from solvers.core.live_sets import live_sets
 from solvers.core.preprocess import offset_unit

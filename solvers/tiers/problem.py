@@ -9,10 +9,10 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.errors import BadInput
+from chipmodel.records import dataclass
 
 Cost = Callable[[int], int | Fraction]
 """Cycles for a number of bytes."""

@@ -11,12 +11,12 @@ Source: the tiered-memory patent (CN, 2022) (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, repeat
 from time import perf_counter
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.records import dataclass
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule, variants
 from solvers.tiers.placement import Event, TierRun, best_fit

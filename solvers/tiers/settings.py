@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
+from chipmodel.records import dataclass
 
 Action = Literal["move", "swap", "reuse"]
 TierCost = Literal["cycles", "bytes"]

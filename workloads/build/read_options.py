@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict
 
+from chipmodel.records import dataclass
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 READ = "the workload was read"

@@ -7,7 +7,6 @@ for matrices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
@@ -15,6 +14,7 @@ from chipmodel.errors import Place, Unshaped
 from chipmodel.geometry.window import Window
 from chipmodel.model.program import DTYPE_BITS
 from chipmodel.model.work import Matmul
+from chipmodel.records import dataclass
 
 Pads = tuple[int, int, int, int]
 """top, left, bottom, right, in elements."""

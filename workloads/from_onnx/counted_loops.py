@@ -10,10 +10,10 @@ whole numbers exactly. A loop that asks before its first iteration, too, asks af
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, isfinite
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import ACTIVATION, CarriedTensor, Fact, OnnxNode
 
 DEEPEST = 12

@@ -9,9 +9,10 @@ between changes nothing of that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import ACTIVATION, OnnxNode
 from workloads.from_onnx.graph_view import GraphView
 

@@ -5,8 +5,9 @@ Source: https://onnx.ai/onnx/operators/onnx__Einsum.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import OnnxNode, unique_name
 from workloads.from_onnx.runtime_operators import transpose
 

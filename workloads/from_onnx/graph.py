@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from itertools import chain, count
 from math import prod
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Unshaped
 from chipmodel.model.program import DTYPE_BITS
+from chipmodel.records import dataclass
 from workloads.from_onnx.onnx_package import AttributeProto, GraphProto, NodeProto, inner_graphs, module
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import Fact, OnnxNode
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.counted_loops import CountedIterations
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 

@@ -4,8 +4,9 @@ a bound from the operands, ``--shape``, or an assumption."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
 from workloads.from_onnx.onnx_package import TensorProto, TypeProto, module

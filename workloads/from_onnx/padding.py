@@ -8,9 +8,10 @@ decides; a Pad of other axes than those of the image, of another mode, or that c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import nan
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import FLOATS, OnnxNode
 from workloads.from_onnx.graph_view import GraphView
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Unpack
 
 from chipmodel.errors import BadInput, Place, Unshaped, placed
 from chipmodel.model.program import Program
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering

@@ -7,8 +7,9 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from chipmodel.records import dataclass
 from workloads.from_onnx.graph import OnnxNode, fault, unique_name
 
 MICROSOFT = "com.microsoft"

@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.yaml_tree import Document, YamlNode
 from chipmodel.model.program import Program
+from chipmodel.records import dataclass
 from workloads.from_python.layers import Layers
 
 Children: TypeAlias = dict[str | int, tuple[YamlNode, int, int]]

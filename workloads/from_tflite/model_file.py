@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.records import dataclass
 from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from math import prod
 from typing import Literal, NoReturn
@@ -13,6 +12,7 @@ from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
 from chipmodel.model.program import Program, nodes, reads
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Pair, Value
 from workloads.from_yaml.field_types import MAX_COUNT, ActivatedOp, KeyPath, ShapedTensor

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, NoReturn
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.yaml_tree import Document
+from chipmodel.records import dataclass
 from workloads.from_yaml.field_types import NAME_PATTERN, KeyPath
 from workloads.from_yaml.op_models import CustomOp, SimpleOp, SplitOp
 from workloads.from_yaml.schema import IfArm, IfOp, LoopOp, YamlWorkload

@@ -7,7 +7,7 @@ inside it. After an ``if`` only its ``outputs`` may be read, after a loop what i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path as FilePath
 from typing import Unpack, get_args
 
@@ -18,6 +18,7 @@ from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
 from chipmodel.model.program import Node, Program, ops
 from chipmodel.passes.validate import validate_program
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.read_options import Reading, ReadOptions

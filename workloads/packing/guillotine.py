@@ -6,13 +6,14 @@ the rectangle's height is a lower bound of the peak, and the buffers as they wer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, PackingTable, Plan, Problem
+from chipmodel.records import dataclass
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.packing.problem_csv import MAX_ROWS, MAX_VALUE, table_of
 

@@ -10,10 +10,10 @@ holds the rest of the network with its own exits. Probabilities: the paper's Tab
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.model.attributes import AlongAxis, OverAxes
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose, copy_to

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from math import isfinite
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chipmodel.errors import BadInput, UnknownSize
 from chipmodel.files.suggestions import cut, shown, suggest
+from chipmodel.records import dataclass
 
 if TYPE_CHECKING:
     from workloads.build.builder import ProgramBuilder

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Node
 from chipmodel.model.work import Recurrent, Vector
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype
 

@@ -14,8 +14,7 @@ Both decode greedily, without a beam search. The lengths of sentences are not pu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value

@@ -7,8 +7,7 @@ is read by later ones is wider. The block's output joins every second layer and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.layers import classified, concat, depthwise, image

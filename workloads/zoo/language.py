@@ -7,11 +7,11 @@ last token's scores are computed, with the table of embeddings as their weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from chipmodel.model.attributes import AlongAxis, OverAxes, SliceRanges
 from chipmodel.model.work import Matmul, Vector
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.build.tree_builder import EmitOptions

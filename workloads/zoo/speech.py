@@ -16,10 +16,10 @@ Source of the branches: Wang et al. 2025 (docs/references.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from chipmodel.model.attributes import AlongAxis
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value

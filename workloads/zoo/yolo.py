@@ -10,10 +10,10 @@ and a multiplication.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from chipmodel.model.attributes import AlongAxis, AxisOrder
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import yolo_blocks as blocks

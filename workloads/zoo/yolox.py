@@ -13,10 +13,10 @@ decoded, as in its TFLite files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from chipmodel.model.attributes import AxisOrder, Scaling
+from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
 from workloads.zoo.layered import begun

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.work import Matmul, Vector
+from chipmodel.records import dataclass
 from workloads.build.shapes import Value
 from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator

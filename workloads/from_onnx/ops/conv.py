@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
 from chipmodel.geometry.window import Window
 from chipmodel.model.work import Matmul, Pool
+from chipmodel.records import dataclass
 from workloads.build.shapes import Pads
 from workloads.from_onnx.fusion import fuse
 from workloads.from_onnx.graph import OnnxNode, unfit

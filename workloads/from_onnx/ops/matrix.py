@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from chipmodel.model.work import Matmul, Recurrent
+from chipmodel.records import dataclass
 from workloads.build.shapes import matmul_work
 from workloads.from_onnx.contrib_shapes import transposed_last
 from workloads.from_onnx.einsum import einsum_product

@@ -7,8 +7,8 @@ written is refused.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,8 @@ from chipmodel.files.conflicts import (
     refuse_unwritable,
     refuse_unwritable_folder,
 )
+from chipmodel.files.text_file import read_text
+from chipmodel.records import dataclass
 from chipmodel.studies.store_place import store_path
 from workloads.from_onnx.onnx_package import SCHEME as ONNX_SCHEME, model_file
 
@@ -32,6 +34,8 @@ STORE_COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite appends to a database's name for files of its own: https://sqlite.org/tempfiles.html."""
 ZOO_SCHEME, GUILLOTINE_SCHEME = "zoo:", "guillotine:"
 """Those of workloads that are made, not read."""
+READ_SUFFIXES = frozenset({".csv", ".json", ".onnx", ".tflite", ".yaml", ".yml"})
+"""How names of files end that nothing but reading them can explain."""
 Files = Callable[[str], Iterable[Path]]
 
 
@@ -109,6 +113,10 @@ def check_files(context: click.Context) -> None:
             refuse_unwritable(output.path, [folder.path for folder in files.folders])
     for folder in files.folders:
         refuse_unwritable_folder(folder.path)
+    for read in files.inputs:
+        # Before anything is imported that plans; a name without such an end may mean something else.
+        if read.path.suffix.lower() in READ_SUFFIXES and not os.path.lexists(read.path):
+            read_text(read.path)
 
 
 def command_files(context: click.Context) -> CommandFiles:

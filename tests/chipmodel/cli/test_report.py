@@ -93,7 +93,7 @@ def test_a_store_elsewhere_is_named_with_the_study(study: Path, tmp_path: Path) 
 
 
 def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot read"):
+    with pytest.raises(BadInput, match="no such file"):
         run(str(tmp_path / "missing.yaml"))
     alone = tmp_path / "alone.yaml"
     alone.write_text(TEXT, encoding="utf-8")

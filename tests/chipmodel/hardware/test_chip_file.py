@@ -5,14 +5,27 @@ from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.hardware.chip import Channels, Chip, Dma, HyperBusDma
+from chipmodel.hardware.chip import (
+    CPU_KINDS,
+    Channels,
+    Chip,
+    Dma,
+    HyperBusDma,
+    InPlaceWish,
+    OperandTime,
+    VendorStreamer,
+)
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.fields import FIELDS
+from chipmodel.hardware.energy import COUNTED
+from chipmodel.hardware.ethos_npu import OUTPUT_RATES
+from chipmodel.hardware.fields import FIELDS, children
 from chipmodel.hardware.psram_parts import device_named
+from chipmodel.hardware.vector_cpu import KERNELS
 from tests.support.work import calls
 
 PRESETS = (
@@ -384,3 +397,19 @@ def test_smaller_cortex_m_have_the_kernels_of_cortex_m7_by_two_benchmarks(
     ]
     assert [float(less / more) for more, less in kernels] == pytest.approx([slower / further] * 5, rel=0.02)
     assert [float(less / more) for more, less in others] == pytest.approx([slower] * 2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("weights.in_place", get_args(InPlaceWish)),
+        ("npu.operands", get_args(OperandTime)),
+        ("vendor.streamer", get_args(VendorStreamer)),
+        ("npu.vector.kernels", tuple(KERNELS)),
+        ("npu.ethos.output_cycles", tuple(OUTPUT_RATES)),
+        ("cpu.cycles_per_element", tuple(CPU_KINDS)),
+        ("energy.pj", tuple(COUNTED)),
+    ],
+)
+def test_the_table_of_fields_has_the_words_of_the_code(path: str, words: tuple[str, ...]) -> None:
+    assert words == (FIELDS[path].options if path in FIELDS else children(path))

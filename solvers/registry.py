@@ -19,7 +19,7 @@ from solvers.core.bounds_certified import quick_bound
 from solvers.core.deadline import Deadline
 from solvers.core.dispatch import pack_plain, search_plain
 from solvers.core.outcome import Limits, MemoryOverflow, Outcome, Report
-from solvers.planner import Planner, by_name
+from solvers.planner import Parse, Planner, by_name, read_planners
 from solvers.plugin import packer_of, plugin_plan
 from solvers.tiers.settings import tier_settings
 
@@ -45,164 +45,14 @@ def _look_ahead_or_core(packer: str, text: str) -> Mapping[str, object]:
     return {"in_core": True} if text == "core" else _look_ahead(packer, text)
 
 
-AUTO_NODES = 100_000
-"""Search nodes of packer ``auto``: about 0.2 s. Plans that exist are mostly found within 2,000."""
-PACKERS = (
-    Planner(
-        "auto",
-        "search",
-        "solvers.exact.auto:auto",
-        "the first plan that fits: quick heuristics, then exact",
-        "chipmodel",
-        keeps_constraints=True,
-        limits=Limits(nodes=AUTO_NODES),
-    ),
-    Planner(
-        "naive",
-        "heuristic",
-        "solvers.heuristics.lowest_fit:naive",
-        "no reuse: every buffer has its own bytes",
-        "Wang et al. 2025, baseline",
-        instant=True,
-    ),
-    *(
-        Planner(
-            name,
-            "heuristic",
-            "solvers.heuristics.lowest_fit:lowest_fit",
-            f"lowest free offset, {first}",
-            "Wang et al. 2025, Algorithm 1",
-            keeps_constraints=True,
-            options={"name": name},
-        )
-        for name, first in (
-            ("sequential", "in execution order"),
-            ("large-first", "largest buffers first"),
-            ("short-first", "shortest lifetimes first"),
-        )
-    ),
-    Planner(
-        "free-list",
-        "heuristic",
-        "solvers.heuristics.free_list:free_list",
-        "simulated allocator: best fit in a free list, enlarged where needed",
-        "the free-list patent (CN, 2022)",
-    ),
-    Planner(
-        "pool",
-        "heuristic",
-        "solvers.heuristics.pool:pool",
-        "memory pool: reuse blocks that are filled by over 75 %; pool:0.25 by over 25 %",
-        "the edge-framework patent (CN, 2021), baseline; ncnn",
-        parse=_reuse_threshold,
-    ),
-    Planner(
-        "buckets",
-        "heuristic",
-        "solvers.heuristics.buckets:buckets",
-        "shared blocks, each holding one buffer at a time: best of three orders",
-        "LISTENAI thinker",
-    ),
-    Planner(
-        "greedy-best-fit",
-        "heuristic",
-        "solvers.heuristics.best_fit:greedy_best_fit",
-        "smallest gap that holds it, largest buffers first",
-        "the edge-framework patent (CN, 2021); Pisarchyk and Lee 2020 (TensorFlow Lite)",
-    ),
-    Planner(
-        "conflict-first",
-        "heuristic",
-        "solvers.heuristics.conflict_first:conflict_first",
-        "above all conflicting buffers, those with most conflicts first",
-        "Apache TVM USMP",
-    ),
-    Planner(
-        "linear",
-        "heuristic",
-        "solvers.heuristics.linear:linear",
-        "stack: only the topmost bytes are freed",
-        "after Arm Vela's LinearAlloc",
-        instant=True,
-    ),
-    Planner(
-        "context",
-        "heuristic",
-        "solvers.context.place:context_fit",
-        "look-ahead over the next 16 buffers; context:4 over 4",
-        "the many-core patent (CN, 2023), heuristic",
-        parse=_look_ahead_or_core,
-    ),
-    Planner(
-        "context-pool",
-        "heuristic",
-        "solvers.context.pool:context_pool",
-        "memory pool with look-ahead over the next 4 buffers; context-pool:8 over 8",
-        "the many-core patent (CN, 2023), resource pool",
-        parse=_look_ahead,
-    ),
-    Planner(
-        "context-evolutionary",
-        "search",
-        "solvers.context.evolutionary:evolve",
-        "genetic algorithm over placement orders, seeded",
-        "the many-core patent (CN, 2023), evolutionary; Holland 1975, Davis 1985",
-        limits=Limits(),
-    ),
-    Planner(
-        "context-rl",
-        "search",
-        "solvers.context.reinforcement:learn",
-        "reinforcement learning on the problem itself, seeded",
-        "the many-core patent (CN, 2023), reinforcement learning",
-        limits=Limits(),
-    ),
-    Planner(
-        "hill-climb",
-        "search",
-        "solvers.heuristics.hill_climb:hill_climb",
-        "hill climbing over placement orders, seeded",
-        "Apache TVM USMP; Arm Vela",
-        limits=Limits(),
-    ),
-    Planner(
-        "state-search",
-        "search",
-        "solvers.tiers.packer:state_search",
-        "search over both memories, one op after another",
-        "the tiered-memory patent (CN, 2022)",
-        limits=Limits(),
-        tiers=True,
-        parse=tier_settings,
-    ),
-    Planner(
-        "exact",
-        "search",
-        "solvers.exact.portfolio:exact",
-        "the smallest peak, with proof: bounds, heuristics, search, CP-SAT",
-        "chipmodel",
-        keeps_constraints=True,
-        minimises=True,
-    ),
-    Planner(
-        "search",
-        "search",
-        "solvers.search.complete:search",
-        "the smallest peak by the complete search alone",
-        "after Moffitt 2023 (MiniMalloc), Maas et al. 2022 (TelaMalloc)",
-        keeps_constraints=True,
-        minimises=True,
-    ),
-    Planner(
-        "cp-sat",
-        "search",
-        "solvers.exact.cp_sat:solve",
-        "the smallest peak by the constraint program alone",
-        "OR-Tools CP-SAT",
-        keeps_constraints=True,
-        minimises=True,
-    ),
-)
+SETTINGS: Mapping[str, Parse] = {
+    "pool": _reuse_threshold,
+    "context": _look_ahead_or_core,
+    "context-pool": _look_ahead,
+    "state-search": tier_settings,
+}
+"""What reads the text that a user may write after a packer's name and a colon."""
+PACKERS = tuple(replace(row, parse=SETTINGS.get(row.name)) for row in read_planners() if row.kind != "merger")
 FALLBACK = "solvers.core.start:start_plan"
 """Gives the plan that is returned where a search has none."""
 

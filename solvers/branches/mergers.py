@@ -12,31 +12,14 @@ from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.planner_table import no_setting, row_named
 from solvers.core.outcome import Limits
-from solvers.planner import Planner, by_name
+from solvers.planner import Planner, by_name, read_planners
 
 DEFAULT_MERGE = "conflict"
 EXACT = "exact"
 """The merger, and the packer that it runs."""
 Merge = Callable[[Problem, Section, str, Limits | None], Solved]
 
-ALGORITHM_2 = "Wang et al. 2025, Algorithm 2"
-BEFORE = "Wang et al. 2025, before Algorithm 2 (a reading)"
-MERGERS = tuple(
-    Planner(name, "merger", f"solvers.branches.merge:{function}", title, source)
-    for name, function, title, source in (
-        ("none", "separate_blocks", "one block of memory for each arm", BEFORE),
-        ("straight-line", "straight_line", "arms as straight code, one after another", BEFORE),
-        ("unified-block", "unified_block", "one block for all arms, as large as the largest", ALGORITHM_2),
-        (
-            "unified-results",
-            "unified_results",
-            "one block for all arms, with their results",
-            f"{ALGORITHM_2} as in its figure 2",
-        ),
-        ("conflict", "by_conflicts", "buffer by buffer; never worse than unified-block", "chipmodel"),
-        ("exact", "proven", "the smallest peak, with proof; ignores the packer", "chipmodel"),
-    )
-)
+MERGERS = tuple(row for row in read_planners() if row.kind == "merger")
 
 
 def mergers() -> Mapping[str, Planner]:

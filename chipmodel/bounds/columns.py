@@ -6,7 +6,7 @@ plans of the list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, joined_legs, tensors_along
@@ -20,7 +20,7 @@ from dma.columns.plan_ways import PlanWays
 from solvers.columns.kernel import Rates, is_compiled
 from solvers.columns.path import least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.fluid.problem import FluidProblem
+from solvers.fluid.problem import FluidOp, FluidProblem
 
 
 def listed_bound(
@@ -70,22 +70,18 @@ def _listed(
         if each.made is not None:
             tensors[each.made][each.name] = number
     joins = [op.joins for op in problem.ops]
-    unlisted = set(_unlisted(program, ops, problem, weights[0]))
-    return ListedWays(
-        program, chip, ops, Rates(load, store, weights), tensors, unlisted, joins, own, deadline
-    )
+    runs = zip(ops, problem.ops, strict=True)
+    loads = [_loads(program, op, known, costs.weights_each, weights[0]) for op, known in runs]
+    return ListedWays(program, chip, ops, Rates(load, store, weights), tensors, loads, joins, own, deadline)
 
 
 def _rate(once: Fraction | int, each: Fraction) -> tuple[int, int, int]:
     return int(once), each.numerator, each.denominator
 
 
-def _unlisted(program: Program, ops: list[Op], problem: FluidProblem, set_up: int) -> Iterator[int]:
-    """The runs whose weights are not all their own, or that read what may be a part of another tensor."""
-    for tensor in problem.tensors:
-        if tensor.until is not None:
-            yield from (run for run in tensor.reads if run > tensor.until)
-    for run, (op, known) in enumerate(zip(ops, problem.ops, strict=True)):
-        again = bool(known.weights) and known.set_up < set_up
-        if op.absorbs or known.shares or again or known.weights != program.block_bytes(op):
-            yield run
+def _loads(program: Program, op: Op, known: FluidOp, each: Fraction, set_up: int) -> int | None:
+    """DMA cycles of the weights of a run where they are not all its own; else None."""
+    again = bool(known.weights) and known.set_up < set_up
+    if not known.shares and not again and known.weights == program.block_bytes(op):
+        return None
+    return known.set_up + int(known.weights * each)

@@ -10,7 +10,7 @@ import numpy as np
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import NO_SHARE, Op, Program
-from chipmodel.model.work import Conv, Matmul, Pool, Vector
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from dma.columns.ladder import cuts
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import PartCut
@@ -29,9 +29,11 @@ def op_alone(
     tensors: Mapping[str, int],
     own: PartCut | None,
     begins: bool,
+    loads: int | None,
 ) -> Stretch | None:
     """Return the stretch of one op, None where its parts are none of those that are listed.
 
+    ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not).
     ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder, and an op that
     ``begins`` the program may have a smaller first stripe.
     """
@@ -56,7 +58,7 @@ def op_alone(
     if op.overwrites and not op.by_rows:
         taken = names.index(op.overwrites), names.index(op.outputs[0])
     return Stretch(
-        np.array([(op.work.rows, 0, size, 0, 0, *ends)], np.int64),
+        np.array([(op.work.rows, 0, size, int(loads is None), 0, 0, *ends)], np.int64),
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),
@@ -66,6 +68,7 @@ def op_alone(
         NONE,
         op.work.channels,
         tuple(tensors.get(name, -1) for name in names),
+        loads or 0,
         taken,
     )
 
@@ -75,10 +78,12 @@ def _is_listed(program: Program, op: Op) -> bool:
     work = op.work
     if op.absorbs or op.gathers or op.allocates or op.sliced or op.by_rows or op.cascade or not op.outputs:
         return False
-    if isinstance(work, Conv | Pool | Matmul):
-        known = not row_blocks(work)
+    if isinstance(work, Vector):
+        known = not work.cut
+    elif isinstance(work, Recurrent):
+        known = not work.backward
     else:
-        known = isinstance(work, Vector) and not work.cut
+        known = isinstance(work, Conv | Pool | Matmul) and not row_blocks(work)
     sizes = {name: program.tensors[name].bytes for name in op.outputs}
     every = Interval(0, work.rows), Interval(0, work.channels)
     return known and all(op.writes(name, *every).bytes(size) == size for name, size in sizes.items())

@@ -27,6 +27,8 @@ class ChainOps:
     ops: tuple[Op, ...]
     leaving: frozenset[str]
     """Tensors that anything but these ops needs."""
+    loads: Sequence[int | None]
+    """For each op the DMA cycles of its weights where they may be there before; else None."""
 
     def stretch(self, tensors: Mapping[str, int], own: Chain | None) -> Stretch | None:
         """Return them as a cascade, with the plan's ``own`` choice; None where they cannot be one."""
@@ -57,6 +59,7 @@ class ChainOps:
             np.array(bands, np.int64),
             0,
             tuple(tensors.get(name, -1) for name in names),
+            sum(each or 0 for each in self.loads),
         )
 
     def _shape(self) -> CascadeShape | None:
@@ -107,7 +110,8 @@ class ChainOps:
             cycles = self.numbers.cycles_by_rows(op, rows[index], self._tried(index, rows, tried))
             carried = op.carried.bytes if op.carried else 0
             spans = first[0], len(needs), first[1], len(makes)
-            found.append((rows[index], cycles, sizes[index], carried, *spans))
+            loads = int(self.loads[index] is None)
+            found.append((rows[index], cycles, sizes[index], loads, carried, *spans))
         return needs, found, makes
 
     def _tried(self, index: int, rows: Sequence[int], tried: Sequence[tuple[int, ...]]) -> list[int]:

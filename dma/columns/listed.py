@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from chipmodel.cascades.accumulation import accumulating
@@ -21,9 +22,9 @@ from solvers.core.deadline import Deadline
 class ListedWays:
     """``solvers.columns.kernel.ListedColumns`` of the runs ``ops`` of a program along a path.
 
-    ``tensors`` are the path's tensors by run and name, ``unlisted`` the runs that may have any way whatever,
-    as they share weights with others or their bytes with a concat. ``joins`` says which runs may be in one
-    cascade with the run before, ``own`` are the ways of a plan.
+    ``tensors`` are the path's tensors by run and name, ``loads`` the DMA cycles of weights of runs that need
+    not load them, as an earlier one has had some. ``joins`` says which runs may be in one cascade with the run
+    before, ``own`` are the ways of a plan.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class ListedWays:
         ops: Sequence[Op],
         rates: Rates,
         tensors: Sequence[Mapping[str, int]],
-        unlisted: Collection[int],
+        loads: Sequence[int | None],
         joins: Sequence[bool],
         own: PlanWays,
         deadline: Deadline,
@@ -41,7 +42,7 @@ class ListedWays:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.rolls = rates, chip.npu.rolling_buffers
         self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
-        self.tensors, self.unlisted = tensors, unlisted
+        self.tensors, self.loads = tensors, loads
         self._numbers = SharedNumbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
@@ -69,24 +70,23 @@ class ListedWays:
 
     def _stretch(self, start: int, stop: int) -> Stretch | None:
         runs = range(start, stop)
-        if any(run in self.unlisted for run in runs):
-            return None
         tensors = {name: number for run in reversed(runs) for name, number in self.tensors[run].items()}
         if len(runs) == 1:
             own = self.own.cuts.get(self.ops[start].name)
-            return op_alone(self.program, self.chip, self.ops[start], self._numbers, tensors, own, not start)
+            op, loads = self.ops[start], self.loads[start]
+            return op_alone(self.program, self.chip, op, self._numbers, tensors, own, not start, loads)
         if not all(may_cascade(self.ops[run]) for run in runs):
             return None
         names = tuple(self.ops[run].name for run in runs)
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
-        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving)
+        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
         return neighbours.stretch(tensors, self.own.chains.get(names))
 
 
 def _as_in_cascade(program: Program, ops: Sequence[Op], run: int) -> Op:
-    return accumulating(program, ops[run])
+    return replace(accumulating(program, ops[run]), absorbs=())
 
 
 def _stops(start: int, joins: Sequence[bool], longest: int) -> range:

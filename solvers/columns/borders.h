@@ -32,6 +32,7 @@ struct Around {
     Moved ahead, ahead_after, behind, behind_after;
     Int capacity, later, most;
     bool alone;
+    Int loads;           // of weights of which some may be there from before
 };
 
 // A row of a table between two borders; see COLUMNS in kernel.py.
@@ -42,6 +43,7 @@ struct TableRow {
 
 inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const Around &around) {
     const auto &keys = way.keys;
+    const Int loads = keys[LOADS] + around.loads;
     const Int late = around.behind.in(std::max<Int>(0, room - keys[FIRST]));
     Int needed = keys[NEEDED] - std::min(move.behind, late);
     if (keys[WHOLE]) {
@@ -56,8 +58,8 @@ inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const A
             move.after,
             needed,
             keys[CYCLES],
-            keys[LOADS] + keys[STORES] + move.leaving,
-            std::min(std::min(ahead, keys[LOADS] + around.later) + move.early, around.most),
+            loads + keys[STORES] + move.leaving,
+            std::min(std::min(ahead, loads + around.later) + move.early, around.most),
             std::min(std::min(around.ahead_after.in(std::max<Int>(0, free)), around.later) + move.early_after,
                      around.most),
             -std::min(move.behind_after, pending),

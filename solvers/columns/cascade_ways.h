@@ -212,7 +212,7 @@ private:
     bool hold_weights(Int again) {
         again_ = again;
         buffers_ = inside_;
-        kept_weights_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
+        kept_weights_ = loaded_weights_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
         std::vector<Int> turns(stretch_.ops.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
@@ -221,6 +221,7 @@ private:
                 turns_computed_ += computed_[op];
             } else {
                 kept_weights_ += weights;
+                loaded_weights_ += weights * stretch_.ops[op].loads;
             }
         }
         Int before = -1, gap = 0;
@@ -230,7 +231,8 @@ private:
                 continue;
             }
             if (step.op != before) {
-                const Int cycles = chip_.weights.cycles(stretch_.ops[step.op].weights);
+                const OpRow &op = stretch_.ops[step.op];
+                const Int cycles = chip_.weights.cycles(op.weights * op.loads);
                 turns_cycles_ += cycles;
                 turns_first_ = before < 0 ? cycles : turns_first_;
                 turns_wait_ += before < 0 ? 0 : std::max<Int>(0, cycles - gap);
@@ -280,8 +282,8 @@ private:
     }
 
     void take_depth(Int place, Int depth, const std::array<Int, 4> &made_by) {
-        Int loads = chip_.weights.cycles(kept_weights_) + turns_cycles_, stores = 0, last = 0, wait = turns_wait_;
-        Int ahead = chip_.weights.cycles(kept_weights_) + turns_first_;
+        Int loads = chip_.weights.cycles(loaded_weights_) + turns_cycles_, stores = 0, last = 0, wait = turns_wait_;
+        Int ahead = chip_.weights.cycles(kept_weights_) + chip_.weights.cycles(turn_bytes_);
         Int apart = std::max<Int>(0, turns_cycles_ - turns_first_), beside = std::min(apart, total_ - turns_computed_);
         const Int end = Int(walk_.steps.size()) - 1;
         std::vector<Buffer> buffers = buffers_;
@@ -355,7 +357,7 @@ private:
         bool kept = false;
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
-            if (weights && !is_again(op)) {
+            if (weights && stretch_.ops[op].loads && !is_again(op)) {
                 const Int cycles = chip_.weights.cycles(weights) - (kept ? chip_.weights.once : 0);
                 events.emplace_back(begins_[op], cycles);
                 kept = true;
@@ -396,7 +398,7 @@ private:
     std::vector<Int> computed_, begins_, first_read_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_;
-    Int total_ = 0, again_ = 0, kept_weights_ = 0, turn_bytes_ = 0;
+    Int total_ = 0, again_ = 0, kept_weights_ = 0, loaded_weights_ = 0, turn_bytes_ = 0;
     Int turns_cycles_ = 0, turns_first_ = 0, turns_wait_ = 0, turns_computed_ = 0;
 };
 

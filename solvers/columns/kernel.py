@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
     """A stretch as the kernel takes it; where something begins in the table is a number."""
 
     ops: Integers
-    """Rows, cycles by rows, bytes of weights and carried between parts, first and end of needs and makes."""
+    """Rows, cycles by rows, bytes of weights, whether they are loaded for certain, bytes carried between parts, first and end of needs and makes."""
     needs: Integers
     """Tensor, first row and end of the rows read by row."""
     makes: Integers
@@ -67,8 +67,10 @@ class Stretch(NamedTuple):
     """Those of one op; 0 of a cascade."""
     numbers: tuple[int, ...]
     """The number of the problem's tensor for each tensor; -1 for none."""
+    loads: int
+    """DMA cycles to load weights of which some may be there from before."""
     taken: tuple[int, int] | None = None
-    """An input and the output that has its memory where both stay, by number here."""
+    """An input and the output that has its memory where both stay, or in one part, by number here."""
 
 
 class ListedColumns(Protocol):
@@ -146,6 +148,7 @@ def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached:
     settings = (
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
+        *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1]),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels

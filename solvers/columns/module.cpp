@@ -21,7 +21,7 @@ public:
 };
 
 enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, CHIP, MOVES, FITTING, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -48,7 +48,7 @@ std::vector<Way> find_ways(const Array *arrays) {
                         tensors};
     Taker best;
     if (settings[ON_ITS_OWN]) {
-        OpWays ways(stretch, chip, places, best, settings[CHANNELS], arrays[BY_CHANNELS].data());
+        OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data());
         const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
         for (Int number = 0; number < Int(cuts.size()); ++number) {
             ways.take(number, cuts[number]);
@@ -79,7 +79,7 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Moved ahead = read_moved(fitting), ahead_after = read_moved(fitting);
     const Moved behind = read_moved(fitting), behind_after = read_moved(fitting);
     const Around around{ahead, ahead_after, behind, behind_after, settings[CAPACITY], settings[LATER],
-                        settings[MOST], settings[ON_ITS_OWN] != 0};
+                        settings[MOST], settings[ON_ITS_OWN] != 0, settings[BESIDES]};
     const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
     Best<8, TableRow> best;
     for (const Way &way : find_ways(arrays)) {

@@ -93,6 +93,8 @@ class _Moves:
         name = id(tensor)
         if tensor is None:
             return PASSES
+        if tensor.until is not None and self.start > tensor.until:
+            return FREE  # It may be part of another one.
         if name not in before and name not in after:
             # What nobody needs is not stored.
             return FREE if name in self.untracked or not (tensor.reads or tensor.stored) else PASSES

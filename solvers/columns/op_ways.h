@@ -13,9 +13,9 @@ struct Cut {
 // The ways of one op on its own.
 class OpWays {
 public:
-    OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels,
+    OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels, Int takes,
            const Int *by_channels)
-        : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels),
+        : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels), takes_(takes),
           by_channels_(by_channels) {}
 
     void take(Int number, const Cut &cut) {
@@ -43,8 +43,9 @@ private:
     void weigh(const Cut &cut, Int outer) {
         const Int weights = stretch_.ops[0].weights;
         slice_ = (weights * std::min(cut.channels, channels_) + channels_ - 1) / channels_;
-        const Int whole = chip_.weights.cycles(slice_);
-        const Int rest = chip_.weights.cycles((weights * last_slice_ + channels_ - 1) / channels_);
+        const bool loads = stretch_.ops[0].loads;
+        const Int whole = loads ? chip_.weights.cycles(slice_) : 0;
+        const Int rest = loads ? chip_.weights.cycles((weights * last_slice_ + channels_ - 1) / channels_) : 0;
         const Int rounds = outer || slices_ == 1 ? 1 : stripes_;
         slice_loads_ = weights ? rounds * slices_ : 0;
         slice_cycles_ = slices_ > 1 ? whole : rest;
@@ -151,17 +152,18 @@ private:
         const bool parts = stripes_ * slices_ > 1;
         Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, first = slice_loads_ ? slice_cycles_ : 0;
-        Int ahead = slice_loads_ ? slices * slice_cycles_ : 0;
+        Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const Int place_of = places_.of(place, tensor);
             const TensorRow &row = stretch_.tensors[tensor];
             if (place_of == FREE) {
                 continue;
             }
+            const bool has_bytes = parts || tensor != takes_;
             if (place_of != PASSES) {
                 const Int comes = place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
-                size += row.bytes;
-                single += row.bytes;
+                size += has_bytes * row.bytes;
+                single += has_bytes * row.bytes;
                 loads += comes;
                 first += comes;
                 ahead += comes;
@@ -169,8 +171,8 @@ private:
             }
             const Passing &passing = passing_[tensor];
             const bool input = row.role == INPUT;
-            size += passing.bytes[depth - 1];
-            single += passing.bytes[0];
+            size += has_bytes * passing.bytes[depth - 1];
+            single += has_bytes * passing.bytes[0];
             (input ? loads : stores) += passing.cycles;
             first += input ? passing.first : 0;
             ahead += input ? passing.ahead[depth - 1] : 0;
@@ -197,7 +199,7 @@ private:
     const Chip &chip_;
     const Places &places_;
     Taker &best_;
-    const Int channels_;
+    const Int channels_, takes_;  // the output that has an input's memory
     const Int *by_channels_;
     std::vector<Passing> passing_;
     std::vector<Int> starts_;  // rows at which stripes begin, and the end

@@ -51,13 +51,10 @@ class _PathSearch:
         self.borders = [BorderFunctions(1 << len(each), self.grid.levels) for each in tracked]
         self.links: list[list[_BorderWays]] = [[] for _ in tracked]
         """Ways by the border where they lead."""
-        self.kept = [self._levels_of(op.kept) for op in problem.ops]
-        """Levels of each border that what has been kept counts."""
+        self.kept = [int(self.amounts.loaded(op.kept)) for op in problem.ops]
+        """DMA cycles of what has been kept at each border."""
         self.repeats = Repeats(self.amounts)
         self.ways = 0
-
-    def _levels_of(self, size: int) -> int:
-        return min(int(-(-self.amounts.loaded(size) // self.grid.width)), self.grid.levels - 1)
 
     def answer(self, deadline: Deadline) -> FluidTime:
         points, last = self.grid.points, self.amounts.count
@@ -66,7 +63,7 @@ class _PathSearch:
             deadline.require("the shortest path over borders")
             self.borders[start].close(points)
             self.repeats.count(start, self.borders[start].times)
-            self.borders[start].keep(self.kept[start])
+            self.borders[start].times = self.grid.kept(self.borders[start].times, self.kept[start])
             for stop in self._stops(start):
                 self._take(start, stop)
         self.borders[last].close(points)
@@ -112,7 +109,7 @@ class _PathSearch:
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
             ends.append((time, FluidLeg(link.start, place, 0, computed, before >= most or ahead > room)))
             place, row = link.start, int(link.table[step, 0])
-            ahead = max(before - self.kept[place] * self.grid.width, int(self.grid.points[0]))
+            ahead = max(before - self.kept[place], int(self.grid.points[0]))
         return [*self.repeats.legs(ends)]
 
     def _fastest(self, link: _BorderWays, row: int, ahead: int) -> tuple[int, int, int]:

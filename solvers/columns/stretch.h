@@ -23,6 +23,7 @@ struct OpRow {
     Int rows;          // of its outputs: the units of its steps
     Int cycles;        // where the cycles of a step of so many rows begin in the table
     Int weights;       // bytes
+    Int loads;         // whether they come for certain: else some may be there from before
     Int carried;       // bytes that parts hand on where there are several
     Int needs, needs_end;
     Int makes, makes_end;

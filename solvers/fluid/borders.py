@@ -39,13 +39,6 @@ class BorderFunctions:
             least = times[after == number].min(axis=0)
             np.minimum(self.times[number], least, out=self.times[number])
 
-    def keep(self, levels: int) -> None:
-        """Count so many levels as moved ahead that nobody has moved: what they would load is still there."""
-        if levels:
-            before = self.times.copy()
-            self.times[:] = before[:, :1]
-            self.times[:, levels:] = before[:, :-levels]
-
     def close(self, points: Cycles) -> None:
         """Let whoever has moved more count as having moved less, and wait to move more."""
         self.times = np.minimum.accumulate(self.times[:, ::-1], axis=1)[:, ::-1]
@@ -78,6 +71,13 @@ class Levels:
         high = times[rows[:, None], next_]
         least: Cycles = np.maximum(low, high - np.maximum(self.points[next_] - ahead, 0))
         return least
+
+    def kept(self, times: Cycles, cycles: int) -> Cycles:
+        """The functions where so many cycles count as moved ahead that nobody has moved: what they would load
+        is still there."""
+        if not cycles:
+            return times
+        return self.before(times, np.arange(len(times)), (self.points - cycles)[None, :])
 
 
 def grid(most: int, levels: int) -> Levels:

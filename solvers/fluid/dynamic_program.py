@@ -72,12 +72,9 @@ class _FluidSearch:
         }
         self.links: dict[tuple[int, bool], list[_Passage]] = {place: [] for place in self.places}
         """Passages by where they lead."""
-        self.kept = [self._levels_of(op.kept) for op in problem.ops]
-        """Levels of each border that what has been kept counts."""
+        self.kept = [int(self.amounts.loaded(op.kept)) for op in problem.ops]
+        """DMA cycles of what has been kept at each border."""
         self.repeats = Repeats(self.amounts)
-
-    def _levels_of(self, size: int) -> int:
-        return min(int(-(-self.amounts.loaded(size) // self.grid.width)), self.grid.levels - 1)
 
     def answer(self) -> FluidTime:
         points, last = self.grid.points, self.amounts.count
@@ -86,7 +83,8 @@ class _FluidSearch:
             self.places[start, False].close(points)
             self.places[start, True].close(self.inside.points)
             self.repeats.count(start, self.places[start, False].times)
-            self.places[start, False].keep(self.kept[start])
+            at_border = self.places[start, False]
+            at_border.times = self.grid.kept(at_border.times, self.kept[start])
             self._take_from_border(start)
             self._take_long(start)
         self.places[last, False].close(points)
@@ -165,7 +163,7 @@ class _FluidSearch:
             place, row = link.start, int(link.table[step, 0])
             own = 0 if place[1] else self.kept[place[0]]
             ahead = int(self._grid_at(place).points[0])
-            ahead = max(before - own * self.grid.width, ahead) if before > -ANY_AMOUNT else ahead
+            ahead = max(before - own, ahead) if before > -ANY_AMOUNT else ahead
         return [*self.repeats.legs(ends)]
 
     def _fastest(self, link: _Passage, row: int, ahead: int) -> tuple[int, int, int]:

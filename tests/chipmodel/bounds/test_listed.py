@@ -52,6 +52,19 @@ def test_known_rows(network: str, chip: str, size: int, share: float) -> None:
     assert sum(binding.cycles for binding in found.bindings) == found.cycles
 
 
+def test_recurrent_ops_in_loops_have_listed_ways() -> None:
+    """Some of their weights may be there from before."""
+    program = reuse(load("zoo:denoise"), "all")
+    path, target = {"frames": "100", "voice_activity": "speech"}, load_chip("stm32n6").with_memory(1016)
+    found = listed_bound(program, target, path, True, PlanWays())
+    assert found is not None
+    assert found.cycles > 1.1 * time_bound(program, target, path, True).cycles
+
+
+def test_a_whole_op_that_overwrites_its_input_needs_no_room_for_both() -> None:
+    assert tally(listed_runs(910_098, ("sync",)))["tight"] == 1
+
+
 def test_a_result_says_both_bounds() -> None:
     result = planned("ds_cnn", "alif-e7", 8272, "sync", "off")
     listed = with_listed_bound(result).bound

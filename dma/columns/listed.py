@@ -23,8 +23,8 @@ class ListedWays:
     """``solvers.columns.kernel.ListedColumns`` of the runs ``ops`` of a program along a path.
 
     ``tensors`` are the path's tensors by run and name, ``loads`` the DMA cycles of weights of runs that need
-    not load them, as an earlier one has had some. ``joins`` says which runs may be in one cascade with the run
-    before, ``own`` are the ways of a plan.
+    not load them all, as an earlier one has had some. ``joins`` says which runs may be in one cascade with
+    the run before, ``own`` are the ways of a plan.
     """
 
     def __init__(

@@ -47,7 +47,8 @@ class Stretch(NamedTuple):
     """A stretch as the kernel takes it; where something begins in the table is a number."""
 
     ops: Integers
-    """Rows, cycles by rows, bytes of weights, whether they are loaded for certain, bytes carried between parts, first and end of needs and makes."""
+    """Rows, cycles by rows, bytes of weights, whether they are loaded for certain, bytes carried between
+    parts, first and end of needs and makes."""
     needs: Integers
     """Tensor, first row and end of the rows read by row."""
     makes: Integers

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault, unfit
 from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.operator_table import operators
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,10 +18,7 @@ INT64, FLOAT = 7, 1
 MAX_RANK = 32
 """Dimensions of a constant, as many as every version of numpy allows."""
 
-COSTLY = frozenset(
-    ["Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum", "Attention", "Resize", "Upsample", "TopK"]
-)
-"""Operators that are never computed, as they take long and no shape depends on their results."""
+COSTLY = operators("costly")
 
 FIRST_EVALUATED = {"DequantizeLinear": 19}
 """Operators whose first versions ONNX's reference implementation lacks, and the first that it has; where they

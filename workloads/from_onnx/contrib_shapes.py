@@ -10,6 +10,7 @@ from math import prod
 
 from workloads.build.shapes import matmul_work
 from workloads.from_onnx.graph import Fact, OnnxNode
+from workloads.from_onnx.operator_table import operators
 
 Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
 """Element type and shape of each output."""
@@ -17,22 +18,7 @@ Outputs = dict[str, tuple[int, tuple[int, ...] | None]]
 STANDARD_FORM: Mapping[str, str] = {"FusedConv": "Conv", "FusedGemm": "Gemm"}
 """The standard operator to which an operator adds attributes."""
 
-SAME_AS_FIRST = frozenset(
-    [
-        "Gelu",
-        "FastGelu",
-        "BiasGelu",
-        "QuickGelu",
-        "SkipLayerNormalization",
-        "SkipSimplifiedLayerNormalization",
-        "SimplifiedLayerNormalization",
-        "RotaryEmbedding",
-        "GroupNorm",
-        "SkipGroupNorm",
-        "BiasAdd",
-        "BiasSplitGelu",
-    ]
-)
+SAME_AS_FIRST = operators("same_as_first", "com.microsoft")
 
 UINT8 = 2
 DOMAINS = frozenset(["com.microsoft", "ai.onnx.contrib"])

@@ -16,46 +16,10 @@ from math import prod
 from chipmodel.model.program import DTYPE_BITS
 from workloads.from_onnx.graph import FLOATS, Fact, OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering
+from workloads.from_onnx.operator_table import operators
 from workloads.from_onnx.views import RESHAPES
 
-UNARY = frozenset(
-    [
-        "Relu",
-        "LeakyRelu",
-        "Elu",
-        "Selu",
-        "Celu",
-        "ThresholdedRelu",
-        "Sigmoid",
-        "HardSigmoid",
-        "HardSwish",
-        "Swish",
-        "Mish",
-        "Tanh",
-        "Softplus",
-        "Softsign",
-        "Gelu",
-        "Erf",
-        "Exp",
-        "Log",
-        "Neg",
-        "Abs",
-        "Sqrt",
-        "Reciprocal",
-        "Floor",
-        "Ceil",
-        "Round",
-        "Clip",
-        "Shrink",
-        "Sign",
-        "Sin",
-        "Cos",
-        "Atan",
-    ]
-)
-"""Element-wise functions of one operand (Clip also has scalar limits)."""
-
-UNARY_MICROSOFT = frozenset(["Gelu", "FastGelu", "QuickGelu"])
+UNARY, UNARY_MICROSOFT = operators("unary"), operators("unary", MICROSOFT)
 LINEAR = frozenset(["Add", "Sub", "Mul", "Div"])
 SCALED = LINEAR | {"Min", "Max", "Pow", "Sum"}
 """Element-wise operators that have one operand where all others are scalars."""

@@ -10,20 +10,9 @@ from chipmodel.records import dataclass
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
 from workloads.from_onnx.onnx_package import TensorProto, TypeProto, module
-from workloads.from_onnx.runtime_operators import FORMS
+from workloads.from_onnx.operator_table import FORMS, operators
 
-SAME_AS_INPUT = frozenset(
-    [
-        "GroupNormalization",
-        "MeanVarianceNormalization",
-        "LayerNormalization",
-        "RMSNormalization",
-        "SimplifiedLayerNormalization",
-        "Gelu",
-    ]
-)
-"""Operators that have no inference in some versions of the onnx package, or that ONNX Runtime writes into
-operator sets that do not have them yet."""
+SAME_AS_INPUT = operators("same_as_first")
 
 POSITIVE = [
     "kernel_shape",

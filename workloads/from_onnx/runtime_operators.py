@@ -6,57 +6,17 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from chipmodel.records import dataclass
 from workloads.from_onnx.graph import OnnxNode, fault, unique_name
+from workloads.from_onnx.operator_table import FORMS, OperatorForm
 
 MICROSOFT = "com.microsoft"
 NCHWC = "com.microsoft.nchwc"
 """The domain of operators on blocks of channels, which ONNX Runtime writes for one kind of CPU."""
 CLASSICAL = "ai.onnx.ml"
 """The domain of tree ensembles, support vector machines, encoders of text and the like."""
-
-MOST_OPERANDS = 1 << 16
-"""More than a concat has (assumed)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """An operator, and the places of its operands among those of the node that it stands for."""
-
-    op: str
-    places: Sequence[int] | None = None
-    """All operands by default."""
-    domain: str = ""
-
-
-FORMS: Mapping[tuple[str, str], _Form] = {
-    (MICROSOFT, "QuantizeLinear"): _Form("QuantizeLinear"),
-    (MICROSOFT, "DequantizeLinear"): _Form("DequantizeLinear"),
-    (MICROSOFT, "QLinearConv"): _Form("QLinearConv"),
-    (MICROSOFT, "QLinearAdd"): _Form("Add", (0, 3)),
-    (MICROSOFT, "QLinearMul"): _Form("Mul", (0, 3)),
-    (MICROSOFT, "QLinearSigmoid"): _Form("Sigmoid", (0,)),
-    (MICROSOFT, "QLinearLeakyRelu"): _Form("LeakyRelu", (0,)),
-    (MICROSOFT, "QLinearSoftmax"): _Form("Softmax", (0,)),
-    (MICROSOFT, "QLinearReduceMean"): _Form("ReduceMean", (0,)),
-    (MICROSOFT, "QLinearAveragePool"): _Form("AveragePool", (0,)),
-    (MICROSOFT, "QLinearGlobalAveragePool"): _Form("GlobalAveragePool", (0,)),
-    (MICROSOFT, "QLinearConcat"): _Form("Concat", range(2, MOST_OPERANDS, 3)),
-    (MICROSOFT, "QLinearWhere"): _Form("Where", (0, 1, 4)),
-    (MICROSOFT, "NhwcMaxPool"): _Form("MaxPool"),
-    (MICROSOFT, "QAttention"): _Form("Attention", (0, 1, 2, 5, 8), MICROSOFT),
-    (MICROSOFT, "QEmbedLayerNormalization"): _Form("EmbedLayerNormalization", range(8), MICROSOFT),
-    (MICROSOFT, "MatMulInteger16"): _Form("MatMulInteger"),
-    (MICROSOFT, "GatherND"): _Form("GatherND"),
-    (MICROSOFT, "GridSample"): _Form("GridSample"),
-    (MICROSOFT, "Range"): _Form("Range"),
-    (MICROSOFT, "Trilu"): _Form("Trilu"),
-    (MICROSOFT, "FusedConv"): _Form("FusedConv", None, MICROSOFT),
-}
-"""Forms by domain and operator. What is left out are scales and zero points, parameters of the op."""
 
 ALWAYS_LAST = frozenset(["NhwcMaxPool"])
 """Operators on images whose channels are the last axis, without an attribute that says so."""
@@ -86,7 +46,7 @@ def standard_nodes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     return _between_transposes(found, taken) if last or node.op in ALWAYS_LAST else [found]
 
 
-def _in_form(node: OnnxNode, form: _Form) -> OnnxNode:
+def _in_form(node: OnnxNode, form: OperatorForm) -> OnnxNode:
     inputs = node.inputs if form.places is None else tuple(node.input(place) for place in form.places)
     while inputs and not inputs[-1]:
         inputs = inputs[:-1]

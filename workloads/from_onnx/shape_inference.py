@@ -21,54 +21,17 @@ from workloads.from_onnx.input_shapes import declared_shape, empty_is_constant
 from workloads.from_onnx.node_shapes import given_shape, schema_outputs, sized_output
 from workloads.from_onnx.onnx_file import constant, stored
 from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.operator_table import operators
+from workloads.from_onnx.views import RESHAPES
 
-VIEWS_OF_CONSTANTS = frozenset(
-    [
-        "Identity",
-        "Reshape",
-        "Flatten",
-        "Squeeze",
-        "Unsqueeze",
-        "Transpose",
-        "Cast",
-        "CastLike",
-        "QuantizeLinear",
-        "DequantizeLinear",
-    ]
-)
+VIEWS_OF_CONSTANTS = RESHAPES | {"Transpose", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"}
 """Operators that are applied to a weight once, before deployment: the result is the same weight."""
 
 ControlHandler = Callable[["Inference", OnnxNode], None]
 """Adds the facts of the outputs of a node with sub-graphs, and the node itself where it has to run."""
 
-UNSIZED = frozenset(
-    [
-        "SequenceEmpty",
-        "SequenceConstruct",
-        "SequenceInsert",
-        "SequenceErase",
-        "SequenceMap",
-        "SplitToSequence",
-        "SequenceAt",
-        "ConcatFromSequence",
-        "Optional",
-        "OptionalGetElement",
-        "OptionalHasElement",
-    ]
-)
-"""Operators on sequences and optionals, which have no fixed size."""
-
-NEVER_FOLDED = frozenset(
-    [
-        *UNSIZED,
-        "RandomNormal",
-        "RandomUniform",
-        "RandomNormalLike",
-        "RandomUniformLike",
-        "Multinomial",
-        "Bernoulli",
-    ]
-)
+UNSIZED = operators("unsized")
+NEVER_FOLDED = UNSIZED | operators("random")
 
 
 @dataclass(slots=True)

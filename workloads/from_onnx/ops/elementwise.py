@@ -7,6 +7,7 @@ from math import prod
 from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view, join_product
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
+from workloads.from_onnx.operator_table import operators
 from workloads.from_onnx.views import RESHAPES
 
 KINDS = {
@@ -21,23 +22,15 @@ KINDS = {
 """The kinds of op that are not called as the operator in lower case."""
 
 
-OTHERS = (
-    "Asin Acosh Acos Asinh Atanh Sinh Cosh Tan Not IsNaN IsInf BitwiseNot Mean Mod PRelu And Or Xor BitShift "
-    "BitwiseAnd BitwiseOr BitwiseXor Equal Less LessOrEqual Greater GreaterOrEqual Where"
-)
-"""Element-wise operators that are never fused into another op."""
-
 FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
 """Operators that an activation is fused into, as into ADD, SUB, MUL, DIV in TensorFlow Lite (schema.fbs)."""
 
 PRODUCTS = {"Sigmoid": "silu", "HardSigmoid": "hard_swish"}
 """The functions that are the product of an operand and this function of it."""
 
-OTHERS_MICROSOFT = "Gelu FastGelu QuickGelu BiasGelu BiasAdd"
 
-
-@operator(*UNARY, *SCALED, *OTHERS.split())
-@operator(*OTHERS_MICROSOFT.split(), domain=MICROSOFT)
+@operator(*UNARY, *SCALED, *operators("elementwise"))
+@operator(*operators("elementwise", MICROSOFT), domain=MICROSOFT)
 def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands are broadcast; constants of several elements are weights, scalars parameters of the op."""
     fused = FusionResult(node.output)
@@ -71,9 +64,7 @@ def dynamic_quantise(low: OnnxLowering, node: OnnxNode) -> None:
     low.vector(node, "cast", rows=1)
 
 
-@operator(
-    "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"
-)
+@operator(*operators("random"))
 def random(low: OnnxLowering, node: OnnxNode) -> None:
     """Random numbers are made on the chip, neither stored nor folded."""
     low.vector(node, "random", rows=prod(low.shape(node.output)[:-1]))

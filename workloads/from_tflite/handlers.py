@@ -7,16 +7,16 @@ from workloads.build.loop_tensors import allocate
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import OnnxLowering, operator
 from workloads.from_tflite.context import SCRATCH, TFLITE
-from workloads.from_tflite.operators import BY_BYTES, OTHER_ELEMENTWISE
+from workloads.from_tflite.operator_table import OPERATORS, operators
 
 
-@operator(*OTHER_ELEMENTWISE.split(), domain=TFLITE)
+@operator(*(name for name in operators("elementwise") if not OPERATORS[name].form), domain=TFLITE)
 def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     """Operands are broadcast; constants of several elements are weights."""
     low.vector(node, node.op.lower())
 
 
-@operator(*BY_BYTES.split(), domain=TFLITE)
+@operator(*operators("by_bytes"), domain=TFLITE)
 def by_bytes(low: OnnxLowering, node: OnnxNode) -> None:
     """In one piece, since any output may depend on any input."""
     low.vector(node, node.op.lower(), rows=1)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph
+from workloads.from_tflite.operator_table import OPERATORS
 from workloads.from_tflite.schema import TYPE_BITS
 
 _LETTERS: Mapping[str, str] = {
@@ -25,50 +26,6 @@ _LETTERS: Mapping[str, str] = {
     "?": "BOOL",
     "r": "RESOURCE",
 }
-_RULES: Mapping[str, str] = {
-    "f > 0": "CEIL EXP ROUND L2_POOL_2D",
-    "fb > 0": "DEPTH_TO_SPACE SPACE_TO_DEPTH L2_NORMALIZATION",
-    "fb .. > 0": "ADD_N",
-    "fbhil? .. > 0": "CONCATENATION",
-    "fbh": "AVERAGE_POOL_2D MAX_POOL_2D",
-    "fbh 0 > 0": "BATCH_MATMUL",
-    "fb i": "GATHER GATHER_ND",
-    "fb i > 0": "CUMSUM",
-    "?": "IF",
-    "? x 1": "SELECT_V2",
-    "? i": "REDUCE_ALL",
-    "x i": "EXPAND_DIMS MEAN SUM REDUCE_MAX REDUCE_MIN RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
-    "x 0": "MUL SQUARED_DIFFERENCE",
-    "x 0 > 0": "DIV FLOOR_DIV FLOOR_MOD",
-    "x > 0": "ABS COS LOG LOGICAL_NOT RSQRT SIN SQRT SQUARE ELU LEAKY_RELU LOGISTIC LOG_SOFTMAX TANH "
-    "TRANSPOSE RESHAPE BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND",
-    "x x 0 > 0": "PAD PADV2",
-    "x 0 il": "DYNAMIC_UPDATE_SLICE",
-    "x il > 0": "BROADCAST_TO",
-    "il 0 > 0": "BROADCAST_ARGS",
-    "bhil x > 1": "FILL",
-    "fbhilB? i > 0": "REVERSE_V2",
-    "x b > h | x x > efbilB?": "PRELU",
-    "bhB > f": "DEQUANTIZE",
-    "fbhiB > bhiB": "QUANTIZE",
-    "f > f | b > bh | h > h": "SOFTMAX",
-    "i f > f | i b > fb": "EMBEDDING_LOOKUP",
-    "ri": "ASSIGN_VARIABLE",
-    "r": "READ_VARIABLE",
-    "f f > f | h b > h | b nb > b": "CONV_2D",
-    "efil? 0 | bhB 0 > bhB | b n > bhB | h b > bhB": "DEPTHWISE_CONV_2D",
-    "f f > f | b nb > b | h b > h | B x > B": "FULLY_CONNECTED",
-    "x efil? 1 | x bhB 1 > bhB | x b h > bhB": "TRANSPOSE_CONV",
-    "f f f f f > f | b b bh i bh > b": "SVDF",
-    "f f f f f f f f f | bh b b b b b b b b": "UNIDIRECTIONAL_SEQUENCE_LSTM",
-    "": "ADD ARG_MAX ARG_MIN CALL_ONCE CAST EQUAL FLOOR GREATER GREATER_EQUAL HARD_SWISH LESS LESS_EQUAL "
-    "LOGICAL_AND LOGICAL_OR MAXIMUM MINIMUM MIRROR_PAD NEG NOT_EQUAL PACK RELU RELU6 SHAPE SLICE SPLIT "
-    "SPLIT_V SQUEEZE STRIDED_SLICE SUB UNPACK VAR_HANDLE WHILE ZEROS_LIKE",
-}
-"""Operators by the types that their kernels take: of the inputs in order and, after ``>``, of the first
-output. A word has a letter for each type, ``x`` is any type, a digit the type of that input, ``..`` that each
-further input has the type of the first one. ``|`` separates alternatives; what is left out is any type."""
-_RULE_OF = {name: rule for rule, names in _RULES.items() for name in names.split()}
 
 
 def refused_parts(model: TfliteModel) -> tuple[str, ...]:
@@ -91,14 +48,14 @@ def refused_parts(model: TfliteModel) -> tuple[str, ...]:
 
 def _refusal(graph: TfliteSubgraph, op: TfliteOperator) -> str:
     """Why the runtime refuses an operator, or nothing."""
-    rule = _RULE_OF.get(op.name)
-    if rule is None:
+    known = OPERATORS.get(op.name)
+    if not known or not known.kernels:
         return "(no such kernel)"
     inputs, output = (
         [graph.tensors[number].type if number >= 0 else "" for number in operands]
         for operands in (op.inputs, op.outputs[:1])
     )
-    if any(_takes(alternative, inputs, output) for alternative in rule.split("|")):
+    if any(_takes(alternative, inputs, output) for alternative in known.kernels.split("|")):
         return ""
     return f"({', '.join(filter(None, inputs))} to {', '.join(output) or 'nothing'})"
 

@@ -7,7 +7,7 @@ TensorFlow Lite Micro.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -16,99 +16,13 @@ from workloads.from_onnx.graph import ACTIVATION
 from workloads.from_onnx.lowering import MICROSOFT
 from workloads.from_tflite.context import TFLITE, SubgraphContext, axis_of, channels_first
 from workloads.from_tflite.model_file import TfliteOperator
+from workloads.from_tflite.operator_table import OPERATORS, operators
 from workloads.from_tflite.schema import names_of
 
 Translation = Callable[[SubgraphContext, TfliteOperator], None]
 
 TRANSLATIONS: dict[str, Translation] = {}
 """Translations by the operator's name in the schema."""
-
-ELEMENTWISE: Mapping[str, str] = {
-    "ABS": "Abs",
-    "ADD": "Add",
-    "ADD_N": "Sum",
-    "CAST": "Cast",
-    "CEIL": "Ceil",
-    "COS": "Cos",
-    "DEQUANTIZE": "DequantizeLinear",
-    "DIV": "Div",
-    "ELU": "Elu",
-    "EQUAL": "Equal",
-    "EXP": "Exp",
-    "FLOOR": "Floor",
-    "GELU": "Gelu",
-    "GREATER": "Greater",
-    "GREATER_EQUAL": "GreaterOrEqual",
-    "HARD_SWISH": "HardSwish",
-    "LEAKY_RELU": "LeakyRelu",
-    "LESS": "Less",
-    "LESS_EQUAL": "LessOrEqual",
-    "LOG": "Log",
-    "LOGICAL_AND": "And",
-    "LOGICAL_NOT": "Not",
-    "LOGICAL_OR": "Or",
-    "LOGISTIC": "Sigmoid",
-    "MAXIMUM": "Max",
-    "MINIMUM": "Min",
-    "MUL": "Mul",
-    "NEG": "Neg",
-    "POW": "Pow",
-    "PRELU": "PRelu",
-    "RELU": "Relu",
-    "RELU6": "Clip",
-    "RELU_0_TO_1": "Clip",
-    "RELU_N1_TO_1": "Clip",
-    "ROUND": "Round",
-    "SELECT": "Where",
-    "SELECT_V2": "Where",
-    "SIGN": "Sign",
-    "SIN": "Sin",
-    "SQRT": "Sqrt",
-    "SUB": "Sub",
-    "TANH": "Tanh",
-}
-"""Element-wise operators that ONNX has as well."""
-
-OTHER_ELEMENTWISE = (
-    "ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD NOT_EQUAL QUANTIZE RIGHT_SHIFT RSQRT SQUARE SQUARED_DIFFERENCE "
-    "ZEROS_LIKE"
-)
-"""Those that it does not have, or not with this meaning: QUANTIZE also changes the scale."""
-
-REDUCTIONS: Mapping[str, str] = {
-    "MEAN": "ReduceMean",
-    "REDUCE_ALL": "ReduceMin",
-    "REDUCE_ANY": "ReduceMax",
-    "REDUCE_MAX": "ReduceMax",
-    "REDUCE_MIN": "ReduceMin",
-    "REDUCE_PROD": "ReduceProd",
-    "SUM": "ReduceSum",
-}
-OF_FIRST_OPERAND: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    **dict.fromkeys(("BITCAST", "EXPAND_DIMS", "RESHAPE", "SQUEEZE"), ("Reshape", {})),
-    "BROADCAST_TO": ("Expand", {}),
-    "RESIZE_BILINEAR": ("Resize", {"mode": "linear"}),
-    "RESIZE_NEAREST_NEIGHBOR": ("Resize", {"mode": "nearest"}),
-    "TILE": ("Tile", {}),
-}
-"""Operators on one tensor that is seen in another shape, repeated or enlarged, with ONNX's attributes."""
-ALONG_LAST_AXIS: Mapping[str, str] = {
-    "L2_NORMALIZATION": "LpNormalization",
-    "LOG_SOFTMAX": "LogSoftmax",
-    "SOFTMAX": "Softmax",
-    "TOPK_V2": "TopK",
-}
-POOLS: Mapping[str, str] = {
-    "AVERAGE_POOL_2D": "AveragePool",
-    "L2_POOL_2D": "LpPool",
-    "MAX_POOL_2D": "MaxPool",
-}
-BY_BYTES = (
-    "BATCH_TO_SPACE_ND BROADCAST_ARGS BUCKETIZE DILATE DYNAMIC_UPDATE_SLICE FILL MATRIX_DIAG MATRIX_SET_DIAG "
-    "RANGE REVERSE_V2 RFFT2D SEGMENT_SUM SPACE_TO_BATCH_ND SPARSE_TO_DENSE UNIQUE WHERE ONE_HOT SCATTER_ND "
-    "REVERSE_SEQUENCE CUMSUM"
-)
-"""Operators whose outputs may depend on all of their inputs: work by bytes, in one piece."""
 
 
 def operator(*names: str) -> Callable[[Translation], Translation]:
@@ -121,22 +35,23 @@ def operator(*names: str) -> Callable[[Translation], Translation]:
     return register
 
 
-@operator(*ELEMENTWISE, *OTHER_ELEMENTWISE.split())
+@operator(*operators("elementwise"))
 def elementwise(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands are broadcast; a fused activation costs nothing."""
     rank = max((len(at.shape(number)) for number in op.inputs if number >= 0), default=0)
     inputs = [at.aligned(number, rank) for number in op.inputs if number >= 0]
-    name = ELEMENTWISE.get(op.name)
+    name = OPERATORS[op.name].form
     applied = op.integer("FusedActivationFunction")
     attributes = {ACTIVATION: applied} if applied else None
     at.node(name or op.name, inputs, at.outputs(op), attributes, "" if name else TFLITE)
 
 
-@operator(*OF_FIRST_OPERAND)
+@operator(*operators("of_first_operand"))
 def of_first_operand(at: SubgraphContext, op: TfliteOperator) -> None:
     """The other operands say only what the output's shape says, too."""
-    kind, attributes = OF_FIRST_OPERAND[op.name]
-    at.node(kind, [at.name(op.input(0))], at.outputs(op), attributes)
+    known = OPERATORS[op.name]
+    attributes = {"mode": known.mode} if known.mode else {}
+    at.node(known.form, [at.name(op.input(0))], at.outputs(op), attributes)
 
 
 @operator("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D")
@@ -168,11 +83,11 @@ def transposed_convolution(at: SubgraphContext, op: TfliteOperator) -> None:
     at.node("ConvTranspose", inputs, at.outputs(op), {"group": 1, **_window(op, 2, weight[2:])})
 
 
-@operator(*POOLS)
+@operator(*operators("pool"))
 def pool(at: SubgraphContext, op: TfliteOperator) -> None:
     """A window over each channel."""
     kernel = (op.integer("FilterHeight", 1), op.integer("FilterWidth", 1))
-    at.node(POOLS[op.name], [at.name(op.input(0))], at.outputs(op), _window(op, 2, kernel))
+    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), _window(op, 2, kernel))
 
 
 def _window(op: TfliteOperator, axes: int, kernel: tuple[int, ...]) -> dict[str, Any]:
@@ -216,11 +131,11 @@ def batch_matmul(at: SubgraphContext, op: TfliteOperator) -> None:
         at.node("Reshape", [filed], [name])
 
 
-@operator(*ALONG_LAST_AXIS)
+@operator(*operators("along_last_axis"))
 def along_last_axis(at: SubgraphContext, op: TfliteOperator) -> None:
     """Work along the last axis, which may be that of the channels."""
     axis = axis_of(len(at.shape(op.input(0))), -1)
-    at.node(ALONG_LAST_AXIS[op.name], [at.name(op.input(0))], at.outputs(op), {"axis": axis})
+    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), {"axis": axis})
 
 
 @operator("LOCAL_RESPONSE_NORMALIZATION")
@@ -229,7 +144,7 @@ def local_response(at: SubgraphContext, op: TfliteOperator) -> None:
     at.node("LRN", [at.name(op.input(0))], at.outputs(op), {"size": 2 * op.integer("Radius") + 1})
 
 
-@operator(*REDUCTIONS)
+@operator(*operators("reduction"))
 def reduction(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands x and the axes; a mean over height and width is a global average pooling."""
     x, rank = at.name(op.input(0)), len(at.shape(op.input(0)))
@@ -243,7 +158,7 @@ def reduction(at: SubgraphContext, op: TfliteOperator) -> None:
         at.node("GlobalAveragePool", [x], [pooled])
         at.node("Reshape", [pooled], at.outputs(op))
         return
-    at.node(REDUCTIONS[op.name], [x], at.outputs(op), {"axes": axes})
+    at.node(OPERATORS[op.name].form, [x], at.outputs(op), {"axes": axes})
 
 
 @operator("ARG_MAX", "ARG_MIN")
@@ -376,7 +291,7 @@ def gather(at: SubgraphContext, op: TfliteOperator) -> None:
     at.node(kind, [at.name(table), at.name(indices)], at.outputs(op), {"axis": axis})
 
 
-@operator(*BY_BYTES.split())
+@operator(*operators("by_bytes"))
 def by_bytes(at: SubgraphContext, op: TfliteOperator) -> None:
     """Vector work on all operands."""
     at.node(op.name, [at.name(number) for number in op.inputs if number >= 0], at.outputs(op), None, TFLITE)

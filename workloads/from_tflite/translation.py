@@ -13,13 +13,14 @@ from workloads.build.read_options import READ
 from workloads.from_onnx.graph import Fact, OnnxNode
 from workloads.from_tflite.context import TFLITE, SubgraphContext
 from workloads.from_tflite.model_file import TfliteOperator
-from workloads.from_tflite.operators import BY_BYTES, TRANSLATIONS
+from workloads.from_tflite.operator_table import operators
+from workloads.from_tflite.operators import TRANSLATIONS
 
 STORED_ELSEWHERE = ("CAST", "DENSIFY", "DEQUANTIZE")
 """Operators on a constant after which the weight is still what is stored."""
 NEVER_FOLDED = ("CALL_ONCE", "IF", "VAR_HANDLE", "WHILE")
 SHAPES = ("SHAPE", "RANK")
-MOVES = frozenset(["Concat", *BY_BYTES.split()])
+MOVES = frozenset(["Concat", *operators("by_bytes")])
 """Nodes whose output can have elements where an operand has none."""
 MOST_NODES = 200_000
 """Nodes of a model with all its subgraphs in all places; larger ones are refused (assumed; limits time)."""

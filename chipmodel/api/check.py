@@ -10,6 +10,7 @@ from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.export import PlanSource, text_of_plan
 from chipmodel.api.packing import PackingSource, is_packing, packing_table
+from chipmodel.api.simulation import Simulation
 from chipmodel.api.target import ChipSource
 from chipmodel.api.verified import verified_plan
 from chipmodel.api.workload import WorkloadSource, load
@@ -23,6 +24,7 @@ from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
 from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
+from chipmodel.verify.bound_checker import verdict
 from chipmodel.verify.packing_answer import judge, read_claim
 from reports.page_parts import PageTable, TablePage
 
@@ -84,8 +86,9 @@ def _verdict(run: PathVerdict) -> str:
 @checked
 def check(
     plan: PlanSource,
-    workload: WorkloadSource | PackingSource,
+    workload: WorkloadSource | PackingSource | None = None,
     *,
+    bound: bool = False,
     chip: ChipSource | None = None,
     overrides: Sequence[str] = (),
     execute: bool = False,
@@ -102,7 +105,10 @@ def check(
     plan
         A ``ProgramPlan``, ``Simulation`` or ``Packing``, or the path of a file that one of them wrote.
     workload
-        The program or packing problem that the plan is for.
+        The program or packing problem that the plan is for; none for a bound.
+    bound
+        Whether to check, in place of a plan, a bound that ``simulate --bound`` or ``write_bound`` has
+        written, or that of a simulation: that no plan of its ways takes less than it states.
     chip
         Where the file of the plan's chip is now, or the chip; by default the one that the plan names.
     overrides
@@ -130,6 +136,13 @@ def check(
     if path and not execute:
         raise BadInput("--path chooses what --execute runs", hint="add --execute, or leave out --path")
     with observing(progress):
+        if bound:
+            return _bound(plan)
+        if workload is None:
+            hint = (
+                "chipmodel check PLAN WORKLOAD, or check(plan, workload); --bound (bound=True) is of a bound"
+            )
+            raise BadInput("a plan is checked for its workload", hint=hint)
         text, called = text_of_plan(plan)
         if is_packing(workload):
             if execute:
@@ -147,6 +160,17 @@ def check(
                 choices = {name: str(choice) for name, choice in (path or {}).items()}
                 runs = _executed(program, file, target.shared_memory.bytes, choices, seed)
         return Verification(violations, _summary(file, target), runs)
+
+
+def _bound(source: PlanSource) -> Verification:
+    """What a bound proves; a program of its own would find the same."""
+    if isinstance(source, Simulation):
+        text, called = source.bound_text(), "the bound"
+    else:
+        text, called = text_of_plan(source)
+    with stage(f"checking {called}"):
+        right, words = verdict(text)
+    return Verification(() if right else (f"{called}: {words}",), words if right else "")
 
 
 def _refuse_compiled(chip: Chip) -> None:

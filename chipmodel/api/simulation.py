@@ -164,6 +164,19 @@ class Simulation(PageAnswer):
         """Write ``plan_text`` to a file, whole or not at all. Raises BadInput where that cannot be."""
         write_atomically(Path(path), self.plan_text())
 
+    def bound_text(self) -> str:
+        """The bound over listed ways with its proof, as JSON text that ``check(..., bound=True)`` reads.
+
+        Raises BadInput where the bound is that of any plan, whose proof is in the plan file.
+        """
+        from chipmodel.bounds.proof_file import proof_text
+
+        return proof_text(self.result)
+
+    def write_bound(self, path: str | Path) -> None:
+        """Write ``bound_text`` to a file, whole or not at all. Raises BadInput where that cannot be."""
+        write_atomically(Path(path), self.bound_text())
+
     def trace_text(self) -> str:
         """Trace events for Perfetto, as JSON text."""
         from reports.run.chrome_trace import trace_text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, joined_legs, tensors_along
 from chipmodel.bounds.program_windows import LeastTransferCosts
@@ -37,16 +38,38 @@ def listed_bound(
     ``program`` is as that plan has it, weights in place too. None where there is no ``fluid_problem``, and
     without the compiled kernel. Raises TimeIsOver.
     """
+    made = listed_instance(program, chip, path, cascades, own, inferences, deadline)
+    if made is None:
+        return None
+    found = least_time(made.problem, made.columns, deadline=deadline)
+    legs = joined_legs(found, [op.name for op in made.ops])
+    return TimeBound(found.cycles, tuple(legs), LISTED[cascades], found.ways)
+
+
+class ListedInstance(NamedTuple):
+    """What a bound over listed ways is computed from."""
+
+    problem: FluidProblem
+    columns: ListedWays
+    ops: list[Op]
+
+
+def listed_instance(
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    cascades: bool,
+    own: PlanWays,
+    inferences: int = 1,
+    deadline: Deadline = NO_DEADLINE,
+) -> ListedInstance | None:
+    """Return what ``listed_bound`` is computed from; None as it. Raises TimeIsOver."""
     problem = fluid_problem(program, chip, path, cascades, inferences) if is_compiled() else None
     short = short_path(program, path, MAX_OP_RUNS)
     if problem is None or short is None:
         return None
     ops = [op for op, _ in short.runs]
-    columns = _listed(program, chip, ops, problem, own, deadline)
-    found = least_time(problem, columns, deadline=deadline)
-    return TimeBound(
-        found.cycles, tuple(joined_legs(found, [op.name for op in ops])), LISTED[cascades], found.ways
-    )
+    return ListedInstance(problem, _listed(program, chip, ops, problem, own, deadline), ops)
 
 
 def _listed(

@@ -11,9 +11,9 @@ from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
     chip_options,
+    optional_workload,
     path_option,
     seed_option,
-    workload_options,
 )
 from chipmodel.cli.output import AnswerFiles, answer_options, show
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 @click.command(cls=FileCommand)
 @argument("PLAN", to="plan_file")
-@workload_options
+@optional_workload
 @chip_options
+@option("--bound", "PLAN is a bound that simulate --bound wrote, and needs no WORKLOAD.")
 @option("--execute", "Also run the plan on pseudo-random bytes and compare its outputs with the network's.")
 @path_option
 @seed_option("Seed of the bytes that --execute uses.")
@@ -40,6 +41,9 @@ def check(
     The chip is the one that the plan names. --chip says where its file is now; with --set, the plan must be
     for that chip. If WORKLOAD is a packing problem (FILE.csv), PLAN is what chipmodel pack --json wrote.
 
+    With --bound, PLAN has a lower bound on cycles: its ways to run ops, and the times of borders between them
+    that none of these ways beats. chipmodel/verify/bound_checker.py does the same without this package.
+
     --execute runs the commands along --path, or else along paths through every arm.
 
     Exit codes: 0 correct, 1 wrong, 2 bad input.
@@ -49,11 +53,14 @@ def check(
     chipmodel check plan.json zoo:resnet8
     # Run it on real bytes, too
     chipmodel check plan.json zoo:resnet8 --execute
+    # Whether a bound is proven
+    chipmodel check bound.json --bound
     """
     from chipmodel.api.check import check as verify
     from chipmodel.api.packing import is_packing
 
-    workload = source.workload if is_packing(source.workload) else source.load()
+    named = source.workload or None
+    workload = source.load() if named and not is_packing(named) else named
     answer = verify(plan_file, workload, chip=target.chip_name, overrides=target.overrides, **asked)
     files.write(answer)
     show(files.json_file, answer.to_json, lambda _: _print(answer))

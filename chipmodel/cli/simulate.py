@@ -49,6 +49,7 @@ _file_options = group(
     AnswerFiles,
     json_option(),
     option("--plan FILE", "Write offsets and commands, for chipmodel check.", to="plan_file"),
+    option("--bound FILE", "Write the bound with its proof, for chipmodel check --bound.", to="bound_file"),
     option("--trace FILE", "Write Chrome trace events, for Perfetto.", to="trace_file"),
     html_option(),
 )
@@ -70,6 +71,7 @@ def simulate(
     files: AnswerFiles,
     plan_file: str | None,
     trace_file: str | None,
+    bound_file: str | None,
     **asked: Any,
 ) -> int:
     """Plan WORKLOAD's memory and transfers, simulate the plan, and say what it costs and why.
@@ -93,7 +95,8 @@ def simulate(
 
     limit, chip, (extreme, choices) = started(asked), target.load(), path
     answer = plan_and_simulate(source.load(limit), chip, path=choices, extreme=extreme, **asked)
-    files.write(answer, (plan_file, answer.plan_text), (trace_file, answer.trace_text))
+    further = (trace_file, answer.trace_text), (bound_file, answer.bound_text)
+    files.write(answer, (plan_file, answer.plan_text), *further)
     result = answer.result
     show(files.json_file, answer.to_json, lambda console: print_summary(result, console))
     return verdict(result.fit, result.solved, bool(result.cut_short))

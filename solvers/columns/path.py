@@ -14,7 +14,17 @@ from solvers.columns.kernel import COLUMNS, BorderTimes, ListedColumns, reach, t
 from solvers.columns.moves import border_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.amounts import FluidAmounts
-from solvers.fluid.borders import LEVELS, NEVER, BorderFunctions, Cycles, FluidLeg, FluidTime, Repeats, grid
+from solvers.fluid.borders import (
+    LEVELS,
+    NEVER,
+    BorderFunctions,
+    Cycles,
+    FluidLeg,
+    FluidTime,
+    Levels,
+    Repeats,
+    grid,
+)
 from solvers.fluid.problem import FluidProblem
 
 
@@ -34,6 +44,38 @@ def least_time(
         Where the deadline comes first.
     """
     return _PathSearch(problem, columns, levels).answer(deadline)
+
+
+class PathProof(NamedTuple):
+    """What proves the cycles of ``least_time``: times of each border, which no way of ``ways`` beats.
+
+    ``arrived`` are the functions of ``solvers.fluid.borders`` before repeats and kept loads are counted;
+    ``kept`` are DMA cycles. ``repeats`` have start, stop, times, and the least cycles of one.
+    """
+
+    cycles: int
+    grid: Levels
+    arrived: list[Cycles]
+    kept: list[int]
+    repeats: list[tuple[int, int, int, int]]
+    ways: list[tuple[int, int, Cycles]]
+    tracked: list[list[int]]
+    """The numbers of the tensors whose sets count, by border; the first one is the lowest bit."""
+
+
+def prove(
+    problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
+) -> PathProof:
+    """Return a proof of what ``least_time`` answers. Raises TimeIsOver."""
+    search = _PathSearch(problem, columns, levels)
+    arrived: list[Cycles] = []
+    cycles = search.answer(deadline, arrived).cycles
+    least = search.amounts.least_cycles
+    repeats = [(start, stop, times, least(start, stop)) for start, stop, times in problem.repeats]
+    ways = [(w.start, stop, w.table) for stop, found in enumerate(search.links) for w in found]
+    numbers = {id(tensor): number for number, tensor in enumerate(problem.tensors)}
+    tracked = [[numbers[id(each)] for each in border] for border in search.amounts.residents.tracked]
+    return PathProof(cycles, search.grid, arrived, search.kept, repeats, ways, tracked)
 
 
 class _BorderWays(NamedTuple):
@@ -56,17 +98,22 @@ class _PathSearch:
         self.repeats = Repeats(self.amounts)
         self.ways = 0
 
-    def answer(self, deadline: Deadline) -> FluidTime:
+    def answer(self, deadline: Deadline, arrived: list[Cycles] | None = None) -> FluidTime:
+        """Return the least time; ``arrived`` receives the times of every border."""
         points, last = self.grid.points, self.amounts.count
         self.borders[0].times[0] = np.where(points <= 0, 0, NEVER)
         for start in range(last):
             deadline.require("the shortest path over borders")
             self.borders[start].close(points)
+            if arrived is not None:
+                arrived.append(self.borders[start].times.copy())
             self.repeats.count(start, self.borders[start].times)
             self.borders[start].times = self.grid.kept(self.borders[start].times, self.kept[start])
             for stop in self._stops(start):
                 self._take(start, stop)
         self.borders[last].close(points)
+        if arrived is not None:
+            arrived.append(self.borders[last].times)
         cycles = int(self.borders[last].times[0, points == 0][0])
         return FluidTime(cycles, tuple(self._legs()), self.ways)
 

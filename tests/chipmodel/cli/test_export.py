@@ -61,7 +61,7 @@ def first_words(commands: list[dict[str, Any]]) -> list[str]:
     ("workload", "options"),
     [
         ("workloads/workload.yaml", ("--streamer", "ping-pong")),
-        ("workloads/decoder_loop.yaml", ()),
+        pytest.param("workloads/decoder_loop.yaml", (), marks=pytest.mark.slow),
         ("workloads/two_cores.yaml", ("--set", "cores=2")),
     ],
 )

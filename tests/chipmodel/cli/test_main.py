@@ -126,7 +126,12 @@ def test_the_list_of_planners_as_a_document(tmp_path: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize(
     ("command", "key"),
-    [("zoo", "networks"), ("chips", "chips"), ("chips gap9", "figures"), ("planners", "planners")],
+    [
+        pytest.param("zoo", "networks", marks=pytest.mark.slow),
+        ("chips", "chips"),
+        ("chips gap9", "figures"),
+        ("planners", "planners"),
+    ],
 )
 def test_lists_are_documents_too(command: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, *command.split(), "--json", "-")

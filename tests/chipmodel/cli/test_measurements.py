@@ -29,7 +29,9 @@ def test_validate_writes_a_page(table: Path, capsys: pytest.CaptureFixture[str])
     assert "chipmodel validate" in text
 
 
-def test_calibrate_writes_a_page_and_a_chip(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_calibrated_chip_has_a_page_and_says_how_far_off_it_is(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     page, chip = table.with_suffix(".html"), table.with_suffix(".yaml")
     words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "--html", str(page), "-o", str(chip))
     assert call(capsys, "calibrate", str(table), *words)[0] == 0
@@ -37,12 +39,6 @@ def test_calibrate_writes_a_page_and_a_chip(table: Path, capsys: pytest.CaptureF
     assert 'id="scatter"' in text
     assert "families held out" in text
     assert "npu.launch_cycles" in chip.read_text()
-
-
-def test_a_calibrated_chip_says_how_far_off_it_is(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chip = table.with_suffix(".yaml")
-    words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "-o", str(chip))
-    assert call(capsys, "calibrate", str(table), *words)[0] == 0
     status, shown, _ = call(capsys, "simulate", "zoo:resnet8", "--chip", str(chip), "--streamer", "vendor")
     assert status == 0
     text = " ".join(shown.split())

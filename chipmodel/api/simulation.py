@@ -16,6 +16,7 @@ from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.bounds.listed import with_listed_bound
+from chipmodel.bounds.proof_file import proof_text
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
@@ -169,8 +170,6 @@ class Simulation(PageAnswer):
 
         Raises BadInput where the bound is that of any plan, whose proof is in the plan file.
         """
-        from chipmodel.bounds.proof_file import proof_text
-
         return proof_text(self.result)
 
     def write_bound(self, path: str | Path) -> None:

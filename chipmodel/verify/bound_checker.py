@@ -43,9 +43,9 @@ def whole(value: Any, *where: object) -> int:
 
 
 def digest_of(bound: dict[str, Any]) -> str:
-    """Return SHA-256 of everything else in a file, as JSON without spaces and with sorted keys."""
-    rest = {key: value for key, value in bound.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    """Return SHA-256 of the file as JSON with sorted keys and without spaces, where the digest is 0."""
+    text = json.dumps({**bound, "digest": 0}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(bound: dict[str, Any]) -> tuple[int, int]:
@@ -117,21 +117,20 @@ def earliest(times: list[int], ahead: int, first: int, width: int) -> int:
     return max(times[at], times[at + 1] - (first + (at + 1) * width - ahead) if at + 1 < len(times) else 0)
 
 
-def walk(way: list[int], times: Any, reached: Any, first: int, width: int) -> None:
+def walk(way: list[int], times: list[int] | None, reached: Any, first: int, width: int) -> None:
     """A way takes as long as it must, at each point that may be ahead at its end."""
     needed, cycles, moved, most_before, most_after, least = way[4:]
-    require(times is None or reached is not None, "way", way, "leads to a set that no plan has")
-    last = len(times or ()) - 1
-    # Up to ``least`` the way takes as long, and its last point has the latest time.
+    require(not times or reached, "way", way, "leads to a set that no plan has")
+    last = len(times := times or []) - 1
+    # Up to ``least`` the way takes as long.
     for number in range(max(0, min(last, (least - first) // width)), last + 1):
         end = max(first + number * width, least)
         if end >= most_after + width:
             return
         # With more ahead than this a way is no quicker; with less it waits for as long.
         ahead = max(min(max(needed, end + moved - cycles), most_before), first)
-        time = earliest(times, ahead, first, width) + max(
-            max(0, needed - ahead) + cycles, end - ahead + moved
-        )
+        waits = max(0, needed - ahead) + cycles
+        time = earliest(times, ahead, first, width) + max(waits, end - ahead + moved)
         require(reached[number] <= time, "way", way, "is there at", time, "and not at", reached[number])
 
 
@@ -147,4 +146,5 @@ def verdict(text: str) -> tuple[bool, str]:
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123
         right, words = verdict(file.read())
-    sys.exit(f"wrong: {words}" if not right else print(words))  # noqa: T201
+    print(words if right else f"wrong: {words}")  # noqa: T201
+    sys.exit(not right)

@@ -14,8 +14,8 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from reports.export.c_host import host_data, weights_image
 from reports.export.c_names import LONGEST, LONGEST_PREFIX, commented, identifiers
-from reports.export.c_tables import CARRIED, NONE, SCRATCH, WEIGHTS, CEntry, CNode, Tables, tensors_in_buffers
-from reports.export.layout import Layout, rings
+from reports.export.c_tables import CARRIED, NONE, SCRATCH, WEIGHTS, CEntry, CNode, Tables
+from reports.export.layout import Layout, rings, tensors_in_buffers
 from reports.template import render_text
 
 LONGEST_INFIX = len("_PSRAM_BYTES_")

@@ -29,7 +29,6 @@ from chipmodel.model.commands import (
     DmaMove,
     DmaStart,
     DmaWait,
-    Located,
     Repeat,
     walk,
 )
@@ -288,22 +287,3 @@ class Tables:
         part = step.rows, step.channels, columns
         number = self.op_numbers[op.name]
         return CStep(number, *part, self.operands.put(reads), self.operands.put(writes), step.label)
-
-
-def tensors_in_buffers(layout: Layout) -> dict[str, tuple[str, int]]:
-    """Tensors that lie inside of a buffer of another name: the buffer, and the first byte there."""
-    starts = {buffer.name: buffer.offset for buffer in layout.buffers}
-    found: dict[str, tuple[str, int]] = {}
-    for place in _places(layout.commands):
-        name = place.part.name
-        if not place.part.weights and not place.rolls and lies_in_tensor(place) and name not in starts:
-            found.setdefault(name, (place.buffer, place.offset - starts.get(place.buffer, 0)))
-    return {name: at for name, at in found.items() if at[0] in starts}
-
-
-def _places(commands: tuple[Command, ...]) -> Iterator[Located]:
-    for command in walk(commands):
-        if isinstance(command, Compute):
-            yield from (*command.writes, *command.reads)
-        elif isinstance(command, DmaStart):
-            yield command.at

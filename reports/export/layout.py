@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from chipmodel.errors import BadInput, DoesNotFit, Place
+from chipmodel.execute.places import lies_in_tensor
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, Located, walk
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.records import dataclass
@@ -127,3 +128,22 @@ def _numbered(of_buffer: list[Ring]) -> Iterator[Ring]:
     """The rings of a buffer with the number of their band, where there are several."""
     for number, ring in enumerate(of_buffer):
         yield replace(ring, band=number) if len(of_buffer) > 1 else ring
+
+
+def tensors_in_buffers(layout: Layout) -> dict[str, tuple[str, int]]:
+    """Tensors that lie inside of a buffer of another name: the buffer, and the first byte there."""
+    starts = {buffer.name: buffer.offset for buffer in layout.buffers}
+    found: dict[str, tuple[str, int]] = {}
+    for place in _places(layout.commands):
+        name = place.part.name
+        if not place.part.weights and not place.rolls and lies_in_tensor(place) and name not in starts:
+            found.setdefault(name, (place.buffer, place.offset - starts.get(place.buffer, 0)))
+    return {name: at for name, at in found.items() if at[0] in starts}
+
+
+def _places(commands: tuple[Command, ...]) -> Iterator[Located]:
+    for command in walk(commands):
+        if isinstance(command, Compute):
+            yield from (*command.writes, *command.reads)
+        elif isinstance(command, DmaStart):
+            yield command.at

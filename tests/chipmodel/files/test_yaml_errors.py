@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.yaml_file import read_yaml, validate
+from tests.support.mistakes import mistakes
 
 FILE = "f.yaml"
 
@@ -90,66 +91,12 @@ def test_a_good_document_becomes_the_model() -> None:
     assert second.source == "b"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "what", "hint"),
-    [
-        ("nam: a", 2, 1, "unknown key 'nam'", "did you mean 'name'? keys here are name, ops, size"),
-        (
-            "ops:\n- op: conv\n  kernel: [3]\n  strid: 2",
-            5,
-            3,
-            "unknown key 'strid' in 'ops[0]'",
-            "'stride'? k",
-        ),
-        (
-            "ops:\n- {op: add, inputs: [a], fro: b}",
-            3,
-            26,
-            "unknown key 'fro' in 'ops[0]'",
-            "'from'? keys here are op, inputs, from",
-        ),
-        ("ops:\n- op: conv", 3, 3, "the key 'kernel' is missing in 'ops[0]'", "add 'kernel: ...'"),
-        (
-            "ops:\n- op: convv\n  kernel: [3]",
-            3,
-            3,
-            "'ops[0]' has the unknown op 'convv'",
-            "'conv'? known are",
-        ),
-        ("ops:\n- kernel: [3]", 3, 3, "'ops[0]' does not say its op", "add 'op: ...'"),
-        ("ops:\n- op: conv\n  kernel: 3", 4, 3, "'ops[0].kernel' must be a list, not 3", "[a, b]"),
-        ("ops:\n- op: conv\n  kernel: [3, x]", 4, 15, "[1]' must be a whole number, not 'x'", "plain digits"),
-        ("ops:\n- op: conv\n  kernel: [1_000]", 4, 12, "must be a whole number, not '1_000'", "plain digits"),
-        ("ops:\n- op: conv\n  kernel: [true]", 4, 12, "must be a whole number, not true", "plain digits"),
-        ("ops:\n- op: conv\n  kernel: []", 4, 3, "must have at least 1 item, not 0", "add what"),
-        ("ops:\n- op: conv\n  kernel: [1, 2, 3]", 4, 3, "must have at most 2 items, not 3", "too many"),
-        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 0", 5, 3, "must be at least 1, not 0", "at least 1"),
-        ("ops:\n- op: conv\n  kernel: [3]\n  stride: 65", 5, 3, "must be at most 64, not 65", "at most 64"),
-        ("ops:\n- op: conv\n  kernel: [3]\n  mode: sme", 5, 3, "cannot be 'sme'", "did you mean 'same'?"),
-        ("ops: {a: 1}", 2, 1, "'ops' must be a list, not a mapping", "[a, b]"),
-        ("ops: [3]", 2, 7, "'ops[0]' must be a mapping, not 3", "key: value"),
-        (
-            "ops:\n- op: if\n  arms: {x: [{op: add}]}",
-            4,
-            14,
-            "'inputs' is missing in 'ops[0].arms.x[0]'",
-            "add",
-        ),
-        ("ops:\n- op: if\n  arms: [1]", 4, 3, "'ops[0].arms' must be a mapping, not a list", "key: value"),
-        ("size: {byts: 3, bytes: 1}", 2, 8, "unknown key 'byts' in 'size'", "keys here are bytes, kind"),
-        ("pair: [1, {op: add, inputs: [], x: 1}]", 2, 33, "unknown key 'x' in 'pair[1]'", "op, inputs, from"),
-        ("flag: yes", 2, 1, "'flag' must be true or false, not 'yes'", "true or false"),
-        ("rate: fast", 2, 1, "'rate' must be a number, not 'fast'", "1.5"),
-        ("names: [a, 3]", 2, 12, "'names[1]' must be a text, not 3", "quotes"),
-    ],
-)
-def test_a_mistake_is_explained_in_plain_words(
-    text: str, line: int, column: int, what: str, hint: str
-) -> None:
+@pytest.mark.parametrize(("place", "text", "what", "hint"), mistakes("yaml_values"))
+def test_a_mistake_is_explained_in_plain_words(place: str, text: str, what: str, hint: str) -> None:
     error = mistake(f"{'' if text.startswith('nam:') else 'name: a'}\n{text}\n")
     assert what in error.what
     assert hint in error.hint
-    assert error.where == Place(FILE, line, column)
+    assert str(error.where) == f"{FILE}:{place}"
 
 
 def test_a_document_that_is_not_a_mapping() -> None:

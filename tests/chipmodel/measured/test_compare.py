@@ -22,6 +22,7 @@ from chipmodel.measured.compare import (
 from chipmodel.measured.kinds import KINDS
 from chipmodel.measured.table import read_sheet
 from tests.support.folders import HARDWARE
+from tests.support.mistakes import mistakes
 
 TABLES = sorted(path.stem for path in HARDWARE.glob("*.csv"))
 
@@ -173,51 +174,9 @@ HYPER = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles"
 EF = "controller,command,is_read,bytes,wait_clocks,controller_cycles"
 CDMA = "data_bits,max_burst_beats,src,dst,bytes,cycles"
 
-BROKEN = {
-    "empty": ("", "t.csv: the file is empty"),
-    "blank": ("\n \n", "the file is empty"),
-    "no rows": (f"{VECTOR}\n", "t.csv: the table has no rows"),
-    "unknown columns": ("a,b\n1,2\n", r"t.csv:1:1: no kind of table has the columns 'a,b'"),
-    "lists the kinds": ("a,b\n1,2\n", "luna_matmul: rows,inner,cols,bits,cycles"),
-    "kinds in one line": ("a,b\n1,2\n", "; luna_matmul: "),
-    "the nearest kind": ("rows,inner,cols,cycles\n1,1,1,1\n", "as luna_matmul it lacks bits"),
-    "a header below a blank line": ("\na\n1\n", "t.csv:2:1: no kind"),
-    "nothing measured": ("op,elements\nadd,1\n", "luna_vector without the measured column 'cycles'"),
-    "a column twice": ("op,elements,cycles,op\nadd,1,2,add\n", "t.csv:1:20: the column 'op' appears twice"),
-    "few cells": (f"{VECTOR}\nadd,1\n", "t.csv:2:5: the row has 2 cells, the header 3"),
-    "many cells": (f"{VECTOR}\nadd,1,2,3\n", "t.csv:2:9: the row has 4 cells, the header 3"),
-    "a word": (f"{VECTOR}\nadd,1,2\nadd, many,2\n", "t.csv:3:6: elements 'many' is not a number"),
-    "a number of other digits": (f"{VECTOR}\nadd,\u0661,2\n", "t.csv:2:5: elements .* is not a number"),
-    "not a number": (f"{VECTOR}\nadd,1,nan\n", "t.csv:2:7: cycles 'nan' is not a number"),
-    "infinite": (f"{VECTOR}\nadd,1,1e999\n", "t.csv:2:7: cycles '1e999' is not a number"),
-    "a fraction": (f"{VECTOR}\nadd,1.5,2\n", "t.csv:2:5: elements 1.5 is not a whole number"),
-    "negative": (f"{VECTOR}\nadd,-1,2\n", "t.csv:2:5: elements -1 is out of range"),
-    "negative cycles": (f"{VECTOR}\nadd,1,-2\n", "t.csv:2:7: cycles -2 is out of range"),
-    "enormous": (f"{VECTOR}\nadd,1e60,2\n", "t.csv:2:5: elements 1e60 is out of range"),
-    "no cycles": (f"{VECTOR}\nadd,1,0\n", "t.csv:2:7: cycles is 0"),
-    "an empty cell": (f"{VECTOR}\nadd,,2\n", "t.csv:2:5: elements is empty"),
-    "an open quote": (f'{VECTOR}\n"add,1,2\n', "t.csv:2:1: a quote in"),
-    "a quote inside": (f'{VECTOR}\nadd,1"2",2\n', "t.csv:2:5: a quote in"),
-    "semicolons": ("op;elements;cycles\nadd;1;2\n", "no kind of table"),
-    "an unknown op": (f"{VECTOR}\nsofmax,1,2\n", r"t.csv:2:1: op 'sofmax' is not a vector op\n.*'softmax'"),
-    "an unknown route": (
-        "bytes,route,core_cycles\n4,dma psram->share,2\n",
-        r"t.csv:2:3: no route is called 'dma psram->share'\n.*did you mean",
-    ),
-    "an odd width": ("rows,inner,cols,bits,cycles\n1,1,1,7,1\n", "t.csv:2:7: bits 7 is not an operand width"),
-    "a large kernel": (f"{CONV}\n1,4,4,2,7,1,1,1,0,9\n", "t.csv:2:9: kernel_h 7 is larger than in_h 4"),
-    "a slow system clock": (f"{HYPER}\n100,166,1,4,9\n", "t.csv:2:1: a system clock of 100 MHz cannot"),
-    "no clock": (f"{HYPER}\n0,0,1,4,9\n", "t.csv:2:1: sys_mhz 0 is out of range"),
-    "another controller": (f"{EF}\nX,QPI 38h write,0,1,0,22\n", "t.csv:2:1: controller 'X' is not"),
-    "another command": (f"{EF}\nEF_PSRAM_CTRL,38h,0,1,0,22\n", "t.csv:2:15: command '38h' names no"),
-    "an unaligned copy": (f"{CDMA}\n64,16,3,0,64,16\n", "t.csv:2:1: a copy of 64 bytes from 3 to 0"),
-    "an odd bus": (f"{CDMA}\n24,16,0,0,64,16\n", "t.csv:2:1: data_bits 24 is not a width"),
-}
 
-
-@pytest.mark.parametrize("title", BROKEN)
-def test_malformed_tables(title: str) -> None:
-    text, words = BROKEN[title]
+@pytest.mark.parametrize(("text", "words"), mistakes("measurements"))
+def test_malformed_tables(text: str, words: str) -> None:
     with pytest.raises(BadInput, match=f"(?s){words}") as caught:
         compared(text)
     assert caught.value.hint

@@ -10,6 +10,7 @@ from chipmodel.hardware.chip_file import preset_names
 from chipmodel.studies.study_file import DEFAULT_WORKLOADS, KEYS, MOST_POINTS, Study, parse_study, read_study
 from solvers.registry import packers
 from tests.support.folders import WORKLOADS
+from tests.support.mistakes import mistakes
 from workloads.zoo import networks
 
 SMALL = WORKLOADS / "study_small.yaml"
@@ -73,46 +74,7 @@ def test_values_stay_as_they_are_written() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "what"),
-    [
-        ("packer: exact", "1:1", "did you mean 'packers'"),
-        ("packers: [exact, larg-first]", "1:18", "unknown packer 'larg-first'"),
-        ("packers: [exact, exact]", "1:18", "listed twice"),
-        ("packers: []", "1:1", "at least 1 item"),
-        ("merges: both", "1:1", "unknown merger 'both'"),
-        ("streamers:\n  - sync\n  - pingpong", "3:5", "unknown streamer"),
-        ("streamers: [sync:4]", "1:13", "no setting"),
-        ("chips:\n- luna-arcs\n- luna-arc", "3:3", "did you mean 'luna-arcs'"),
-        ("workloads: [zoo:resnet8, zoo:resnet9]", "1:26", "no built-in network"),
-        ("workloads: ['zoo:resnet8?inputs=3']", "1:13", "inputs"),
-        ("workloads: [resnet8]", "1:13", "not a workload of a known kind"),
-        ("workloads: [nowhere.yaml]", "1:13", "cannot be read"),
-        ("workloads: ['*.onnx']", "1:13", "no workload matches"),
-        ("workloads: ['a.csv?size=3']", "1:13", "has the option 'size=3'"),
-        ("seeds: [0, -1]", "1:12", "at least 0"),
-        ("seeds: [0, 0]", "1:12", "listed twice"),
-        ("set: {shared_memory: 3}", "1:7", "holds several fields"),
-        ("set: {shared_memory.byte: 3}", "1:7", "did you mean 'shared_memory.bytes'"),
-        ("set:\n  shared_memory.bytes: [1KiB, -3]", "2:31", "shared_memory.bytes"),
-        ("set:\n  shared_memory.bytes: [64KiB, 65536]", "2:32", "twice"),
-        ("set: {shared_memory.model: [flat, round]}", "1:35", "one of"),
-        ("filters: {excludes: []}", "1:11", "did you mean 'exclude'"),
-        ("filters: {exclude: [{packers: exact}]}", "1:22", "did you mean 'packer'"),
-        ("filters: {exclude: [{psram.clock_mhz: 3}]}", "1:22", "cannot ask for"),
-        ("filters: {exclude: [{}]}", "1:21", "at least 1 item"),
-        ("requirements: {milliseconds: 0}", "1:16", "greater than 0"),
-        ("requirements: {microjoules: 5}", "1:16", "nothing is known of the energy of luna-arcs"),
-        ("requirements: {peak_bytes: 3kB}", "1:16", "ambiguous"),
-        ("columns: {area: 2*dma.chanels}", "1:19", "did you mean 'dma.channels'"),
-        ("columns:\n  area: dma.channels +\n  cost: 3", "2:9", "is not a formula"),
-        ("columns: {status: 3}", "1:11", "cannot be called 'status'"),
-        ("columns: {Area: 3}", "1:11", "cannot be called 'Area'"),
-        ("time_limit: -1", "1:1", "at least 0"),
-        ("time_limit: soon", "1:1", "must be a number"),
-        ("node_limit: 0.5", "1:1", "must be"),
-    ],
-)
+@pytest.mark.parametrize(("place", "text", "what"), mistakes("study_file"))
 def test_mistakes_have_a_line_a_column_and_a_hint(text: str, place: str, what: str) -> None:
     with pytest.raises(BadInput, match=what) as caught:
         study(text)

@@ -9,6 +9,7 @@ from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan
 from solvers.core.deadline import Deadline
+from tests.support.mistakes import mistakes
 from tests.support.work import CountedClock, calls
 from workloads.packing import problem_csv
 from workloads.packing.problem_csv import (
@@ -151,60 +152,13 @@ def test_an_old_offset_is_replaced_and_is_a_hint() -> None:
     assert write_packing(table, Plan({"a": 4})) == "id,offset,lower,upper,size\na,4,0,1,2\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "words"),
-    [
-        ("", "p.csv:1:1", "empty"),
-        ("\n \n", "p.csv:1:1", "empty"),
-        ("id,lower,size\n", "p.csv:1:1", "no column upper"),
-        ("a,0,5,8\n", "p.csv:1:1", "no column id, lower, upper, size"),
-        ("id,lower,upper,size,id\n", "p.csv:1:21", "two columns for 'id'"),
-        ("id,lower,upper,size,buffer\n", "p.csv:1:21", "two columns for 'id'"),
-        ("id,lower,upper,size,x,x\n", "p.csv:1:23", "two columns for 'x'"),
-        ("id,lower,upper,size,alignement\n", "p.csv:1:21", "unknown column 'alignement'"),
-        ("ID,lower,upper,size\n", "p.csv:1:1", "unknown column 'ID'"),
-        (HEAD + "a,0,5,8\na,1,2,3\n", "p.csv:3:1", "'a' is used twice, first on line 2"),
-        (HEAD + ",0,5,8\n", "p.csv:2:1", "id is empty"),
-        (HEAD + "a,6,5,8\n", "p.csv:2:5", "ends at 5, before it begins at 6"),
-        (HEAD + "a,0,5,-8\n", "p.csv:2:7", "size '-8' is out of range"),
-        (HEAD + "a,0,5,\n", "p.csv:2:7", "size is empty"),
-        (HEAD + "a,zero,5,8\n", "p.csv:2:3", "lower 'zero' is not a whole number"),
-        (HEAD + "a,0,5,8.5\n", "p.csv:2:7", "size '8.5'"),
-        (HEAD + "a,0,5,1e3\n", "p.csv:2:7", "size '1e3'"),
-        (HEAD + "a,0,5,1_000\n", "p.csv:2:7", "size '1_000'"),
-        (HEAD + "a,0,5,\u0661\n", "p.csv:2:7", "is not a whole number"),
-        (HEAD + "a,0,5,0x10\n", "p.csv:2:7", "size '0x10'"),
-        (HEAD + f"a,0,5,{MAX_VALUE + 1}\n", "p.csv:2:7", "out of range"),
-        (HEAD + "a,0,5," + "9" * 5000 + "\n", "p.csv:2:7", "out of range"),
-        (HEAD + f"a,0,{-MAX_VALUE - 1},8\n", "p.csv:2:5", "out of range"),
-        (HEAD + f"a,0,5,{MAX_VALUE - 1}\nb,0,5,{MAX_VALUE - 1}\n", "p.csv:3:7", "add up to more than 2^61"),
-        (HEAD + "a,0,5\n", "p.csv:2:5", "3 cells, the header 4"),
-        (HEAD + "a,0,5,8,9\n", "p.csv:2:9", "5 cells, the header 4"),
-        (HEAD + "a\n", "p.csv:2:1", "1 cells"),
-        (HEAD + '"a,0,5,8\n', "p.csv:2:1", "not closed"),
-        (HEAD + 'a"b,0,5,8\n', "p.csv:2:1", "inside a cell"),
-        (HEAD + ' "a" ,0, x,8\n', "p.csv:2:10", "upper 'x'"),
-        (HEAD + "a,0,5,8\x00\n", "p.csv:2:8", "U+0000"),
-        ("id,lower,upper,size,alignment\na,0,5,8,0\n", "p.csv:2:9", "alignment '0'"),
-        ("id,lower,upper,size,gaps\na,0,5,8,1-2@0:4\n", "p.csv:2:9", "keeps part of the buffer"),
-        ("id,lower,upper,size,gaps\na,0,5,8,1..2\n", "p.csv:2:9", "not FROM-TO"),
-        ("id,lower,upper,size,gaps\na,0,5,8,2-2\n", "p.csv:2:9", "not inside"),
-        ("id,lower,upper,size,gaps\na,0,5,8,3-6\n", "p.csv:2:9", "not inside the lifetime [0, 5)"),
-        ("id,lower,upper,size,pinned\na,0,5,8,-1\n", "p.csv:2:9", "pinned '-1'"),
-        ("id,lower,upper,size,memories\na,0,5,8,fast\n", "p.csv:2:9", "unknown memory 'fast'"),
-        ("id,lower,upper,size,apart\na,0,5,8,b\nb,0,5,8,\n", "p.csv:2:9", "needs several memories"),
-        ("id,lower,upper,size,separate\na,0,5,8,a\n", "p.csv:2:9", "separate from itself"),
-        ("id,lower,upper,size,separate\na,0,5,8,b c\n", "p.csv:2:9", "unknown buffer 'b c'"),
-        (
-            "id,lower,upper,size,separate,colocate\na,0,5,8,b,g\nb,0,5,8,,g\n",
-            "p.csv:2:1",
-            "colocated and separate at once",
-        ),
-    ],
-)
-def test_each_mistake_has_its_place(text: str, place: str, words: str) -> None:
+TOO_LARGE = ("2:7", f"{HEAD}a,0,5,{'9' * 5000}\n", "out of range")
+
+
+@pytest.mark.parametrize(("place", "text", "words"), [*mistakes("packing"), TOO_LARGE])
+def test_each_mistake_has_its_place(place: str, text: str, words: str) -> None:
     mistake = refused(text)
-    assert (str(mistake.where), words in mistake.what) == (place, True), str(mistake)
+    assert (str(mistake.where), words in mistake.what) == (f"p.csv:{place}", True), str(mistake)
     assert len(str(mistake)) < 600
 
 

@@ -2,8 +2,8 @@
 
 For every row of ``chipmodel/measured/tables`` with ``microjoules``: measured and predicted energy, their
 ratio, the ratio where the time is the measured one, and that of a prediction by a fit that has not seen the
-network (at any supply), with either time. Free are the numbers whose source in the preset begins with
-"Fitted". Energy is linear in them, so a fit is the least squares of relative errors with the measured times,
+network (at any supply), with either time. Free are the numbers that the preset marks
+as fitted. Energy is linear in them, so a fit is the least squares of relative errors with the measured times,
 with no number below zero.
 
     python -m bench.energy [--write] [BOARD ...]     # ``measured_energy`` in the presets
@@ -23,7 +23,7 @@ from bench.silicon import TABLES, table, write
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import MEASURED_ENERGY, load_chip
 from chipmodel.hardware.energy import COUNTED, STATIC
-from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, network_rows
 from chipmodel.measured.network_prediction import (
     MICROJOULES,
     MILLISECONDS,
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
         if load_chip(board).energy:
             if asked.write:
-                write(board, MEASURED_ENERGY, networks(board))
+                write(board, MEASURED_ENERGY, network_rows(networks(board)))
             print("\n".join(lines(board)), flush=True)
 
 
@@ -128,7 +128,7 @@ def free_energies(chip: Chip) -> dict[str, float]:
 
 
 def _fitted(chip: Chip, path: str) -> bool:
-    return chip.figures[path].source.startswith("Fitted")
+    return chip.figures[path].mark == "fitted"
 
 
 def fitted(rows: Sequence[MeasuredEnergy], now: Found) -> Found:

@@ -23,7 +23,7 @@ from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, with_overrides
-from chipmodel.hardware.measured_networks import APART, NetworkClass, classes
+from chipmodel.hardware.measured_networks import APART, WIDEST, NetworkClass, classes
 from chipmodel.measured.network_prediction import milliseconds, planned_program
 from chipmodel.measured.track_record import float_types, track_record
 from chipmodel.model.fit import used_weight_bytes
@@ -32,10 +32,31 @@ from workloads.load import load
 
 FOUND = ("milliseconds", "low", "high", "class", "nearest", "notes")
 """The columns that are added to those of the table."""
-SHAPES = ("shape", "variant", "input_shape")
+CHIPS = ("chip", "board")
+SHAPES = ("shape", "variant", "input_shape", "input")
 NETWORKS = ("network", "workload")
 SOFTWARE = ("network", "tool", "tool_version", "board")
 """Columns that say which software ran the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a board is predicted to take: milliseconds, their interval if one is known, and what is said."""
+
+    milliseconds: float
+    interval: tuple[float, float] | None = None
+    kind: str = ""
+    nearest: str = ""
+    notes: tuple[str, ...] = ()
+    preset: str = ""
+    workload: str = ""
+
+    @property
+    def cells(self) -> Mapping[str, str]:
+        """The columns that are added to a table."""
+        ends = [f"{end:.4g}" for end in self.interval or ()] or ["", ""]
+        texts = (f"{self.milliseconds:.4g}", *ends, self.kind, self.nearest, "; ".join(self.notes))
+        return dict(zip(FOUND, texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +103,7 @@ def predict(text: str, file: str, answer: TextIO) -> None:
     Raises BadInput for a table without these columns, and for quotes that are not closed.
     """
     header, *lines = tuple(read_lines(text, file)) or (CsvLine(file, 1, "", ()),)
-    for name, columns in {"chip": ("chip",), "network": NETWORKS}.items():
+    for name, columns in {"chip": CHIPS, "network": NETWORKS}.items():
         if not set(columns) & {*header.cells}:
             what, where = f"the table has no column '{name}'", Place(file, header.number, 1)
             raise BadInput(what, where=where, hint="begin it with: chip,network,shape")
@@ -90,13 +111,13 @@ def predict(text: str, file: str, answer: TextIO) -> None:
     for line in lines:
         cells = (*line.cells, *[""] * len(header.cells))[: len(header.cells)]
         try:
-            found = _predicted(_row(line, header.cells))
+            found = predicted(named(line, header.cells)).cells
         except ChipmodelError as error:
             found = {"notes": f"{error.where}: {'; '.join(filter(None, (error.what, error.hint)))}"}
         print(csv_line((*cells, *(found.get(name, "") for name in FOUND))), file=answer)
 
 
-def _row(line: CsvLine, names: tuple[str, ...]) -> NamedRow:
+def named(line: CsvLine, names: tuple[str, ...]) -> NamedRow:
     """A line with the columns of the header. Raises BadInput for more or fewer cells than that has."""
     if len(line.cells) != len(names):
         what = f"the row has {len(line.cells)} cells, the header {len(names)}"
@@ -105,10 +126,10 @@ def _row(line: CsvLine, names: tuple[str, ...]) -> NamedRow:
     return NamedRow(line, names)
 
 
-def _predicted(row: NamedRow) -> Mapping[str, str]:
-    """The found columns of a row. Raises ChipmodelError."""
+def predicted(row: NamedRow) -> Prediction:
+    """What is predicted for a row. Raises ChipmodelError."""
     software = " ".join(row.filled(SOFTWARE))
-    with row.at(("chip",)):
+    with row.at(CHIPS):
         chip, preset = _chip(row, software)
     with row.at(NETWORKS):
         workload = row.first(NETWORKS)
@@ -123,19 +144,20 @@ def _predicted(row: NamedRow) -> Mapping[str, str]:
         with row.at((name,)):
             workload = workload_of(workload, row[name]) if row[name] else workload
     with row.at(NETWORKS):
-        program = load(workload_of(workload), dtype=dtype)
+        name = workload_of(workload)
+        program = load(name, dtype=dtype)
     _refuse_other_input(program, row)
     with row.at(NETWORKS):
         if preset in EXTERNAL and chip.weights and used_weight_bytes(program) > chip.weights.memory.bytes:
             chip = with_overrides(chip, EXTERNAL[preset])
-        return _answer(program, chip, row, software, like)
+        return replace(_answer(program, chip, software, like), preset=preset, workload=name)
 
 
 def _chip(row: NamedRow, software: str) -> tuple[Chip, str]:
     """The chip with the row's settings, and its preset."""
-    if not row["chip"]:
+    if not (called := row.first(CHIPS)):
         raise BadInput("the row names no chip", hint="write a preset, or the path of a chip file")
-    name, *settings = preset_of(row["chip"], software)
+    name, *settings = preset_of(called, software)
     cells = {column: row[column] for column in row.names}
     chip = load_chip(name)
     asked = [*settings, *settings_of(name, cells), *row["set"].split()]
@@ -143,15 +165,16 @@ def _chip(row: NamedRow, software: str) -> tuple[Chip, str]:
     return with_overrides(chip, [each for each in asked if not chip.has(each)]), name
 
 
-def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bool) -> Mapping[str, str]:
+def _answer(program: Program, chip: Chip, software: str, like: bool) -> Prediction:
     """What is predicted; of a network, tool or type that the tables are not about, in a class of its own."""
     network = planned_program(program, chip)
     time = float(milliseconds(chip, network.cycles))
     record = track_record(network.program, chip)
     if record is None:
-        return {"milliseconds": f"{time:.4g}", "notes": chip.accuracy}
+        return Prediction(time, notes=(chip.accuracy,))
     notes, kind, known = list[str](), record.traits.kind, record.like is not None
-    low, high = (record.like or _every(chip)).interval
+    measured = record.like or _every(chip)
+    low, high = measured.interval
     if like or float_types(program):
         usual = is_other_tool(software)
         what = "by the board's usual tool, " if usual else f"as {network.program.name}, which it is like, "
@@ -159,14 +182,11 @@ def _answer(program: Program, chip: Chip, row: NamedRow, software: str, like: bo
         known, kind = False, APART
     if not known:
         low, high = low**2, high**2
-    return {
-        "milliseconds": f"{time:.4g}",
-        "low": f"{time * low:.4g}",
-        "high": f"{time * high:.4g}",
-        "class": kind,
-        "nearest": record.nearest.workload.partition(" ")[0],
-        "notes": "; ".join((*notes, *record.warnings)),
-    }
+    if high > WIDEST * low and not measured.unknown:
+        notes.append(f"its time is not known on this board: it may be {low:.2g} to {high:.2g} times as long")
+    interval = None if high > WIDEST * low or measured.unknown else (time * low, time * high)
+    near = record.nearest.workload.partition(" ")[0]
+    return Prediction(time, interval, kind, near, (*notes, *record.warnings))
 
 
 def _every(chip: Chip) -> NetworkClass:

@@ -20,9 +20,6 @@ BOARDS = {
     "weights.burst_overhead_clocks=0",
     "ethos-u65-256": "imx93",
     "ensemble-e7": "alif-e7",
-    "efr32mg24": "efr32xg24",
-    "efr32bg24": "efr32xg24",
-    "xg24": "efr32xg24",
     "stm32n657": "stm32n6",
     "stm32h747": "stm32h7",
     "stm32h743": "stm32h7",
@@ -247,6 +244,12 @@ UNKNOWN_BOARDS = (
         "Grove Vision AI V2",
         "a model of its NPU and flash had 0.18 to 0.77 of its times",
     ),
+    (
+        r"mcx\W?n\d|efr32|xg24",
+        "MCX N947 or EFR32xG24",
+        "the rates in docs/examples/chips were assumed with two and three networks in view",
+    ),
+    (r"dk\W?e8|ensemble\W?e8.*u85", "Alif DK-E8 (Ethos-U85)", "where its weights lie is not published"),
 )
 """Boards that nothing here is about, by words of a row, and why."""
 UNKNOWN = (

@@ -7,6 +7,7 @@ Such a fit sees the networks whose tensors stay in SharedMemory, each once, and 
     python -m bench.silicon [--no-fit] [BOARD ...]
     python -m bench.silicon --write [BOARD ...]     # ``measured`` in the presets
     python -m bench.silicon --predict FILE.csv      # columns chip, network, shape or variant
+    python -m bench.silicon --blind FILE.csv [--record DATE]    # and measured: is what nobody saw inside?
 """
 
 from __future__ import annotations
@@ -19,23 +20,27 @@ from dataclasses import replace
 from fractions import Fraction
 from math import log10
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 import chipmodel.measured
+from bench.blind import lines as blind_lines, recorded, tried
 from bench.predicted_rows import predict
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import MEASURED, PRESET_FOLDER, load_chip, with_overrides
+from chipmodel.hardware.chip_file import BLIND, MEASURED, PRESET_FOLDER, load_chip, with_overrides
+from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import (
     APART,
+    ROWS_PER_NUMBER,
     MeasuredNetwork,
     NetworkClass,
+    blind_rows,
     classes,
     network_rows,
     summary,
 )
 from chipmodel.measured.compare import MeasuredTable, read_table
-from chipmodel.measured.network_fit import ROWS_PER_NUMBER, fit, free_numbers
+from chipmodel.measured.network_fit import fit, free_numbers
 from chipmodel.measured.network_prediction import (
     NETWORKS,
     PlannedNetwork,
@@ -45,7 +50,6 @@ from chipmodel.measured.network_prediction import (
     planned_network,
     workload_of,
 )
-from chipmodel.measured.table import MeasuredRow
 from chipmodel.measured.track_record import INSIDE
 
 TABLES = Path(chipmodel.measured.__file__).parent / "tables"
@@ -64,6 +68,24 @@ def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwor
     return tuple(found)
 
 
+def _table_of(path: Path, date: str | None, *, blind: bool) -> None:
+    """Predict the networks of a table, and compare them with its measured times where they are ``blind``."""
+    text = path.read_text(encoding="utf-8-sig")
+    if not blind:
+        predict(text, str(path), sys.stdout)
+        return
+    rows = list(tried(text, str(path)))
+    print("\n".join(blind_lines(rows)))
+    for preset, kept in (recorded(rows, date) if date else {}).items():
+        write(preset, BLIND, blind_rows(kept))
+
+
+Folds = dict[str, Mapping[str, Fraction]]
+"""What the fit without each family found."""
+LEAST_CHANGE = 0.001
+"""The share of its time by which a choice changes a network that has a say in it."""
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Print all tables, or those of the boards named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -71,53 +93,75 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-fit", action="store_true", help="do not fit with families held out")
     parser.add_argument("--write", action="store_true", help="write what is found into the presets")
     parser.add_argument("--predict", type=Path, help="predict the networks of a table, as CSV")
+    parser.add_argument("--blind", type=Path, help="predict the networks of a measured table, and compare")
+    parser.add_argument("--record", metavar="DATE", help="keep the blind predictions in the presets")
     asked = parser.parse_args(argv)
-    if asked.predict:
+    if asked.predict or asked.blind:
         try:
-            predict(asked.predict.read_text(encoding="utf-8-sig"), str(asked.predict), sys.stdout)
+            _table_of(asked.predict or asked.blind, asked.record, blind=asked.blind is not None)
         except (OSError, UnicodeError, BadInput) as error:
             parser.error(str(error))
         return
     for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
         found, folds = networks(board, not asked.no_fit)
         if asked.write:
-            write(board, MEASURED, found)
+            write(board, MEASURED, network_rows(found))
         print("\n".join((*lines(board, found), *interval_lines(found), *fold_lines(folds))), flush=True)
-
-
-Folds = Mapping[str, Mapping[str, Fraction]]
-"""What the fit without each family found."""
 
 
 def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Folds]:
     """The rows of a board, as the preset of that name predicts them, and the fits without a family."""
     read, chip = table(board), load_chip(board)
     rows = predicted_networks(read, chip)
-    trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
-    free = fitted_numbers(chip) if fitted else []
-    if fitted and chip.vendor.run_cycles:
-        return tuple(_started_as_others(rows)), {}
-    if not free or len(trained) < ROWS_PER_NUMBER * len(free):
+    if not fitted:
         return rows, {}
-    found = fit(read, chip, free, trained, outset(chip, free))
-    assert found.held_out is not None, "a fit to networks"
-    pairs = zip(rows, found.held_out.rows, strict=True)
-    held_out = (float(held.predicted) * _share_without(chip, row.predicted, held.row) for row, held in pairs)
-    return tuple(replace(row, held_out=time) for row, time in zip(rows, held_out, strict=True)), found.folds
+    if chip.vendor.run_cycles:
+        return tuple(_started_as_others(rows)), {}
+    trained = {number for number, row in enumerate(rows) if row.traits.kind.endswith(INSIDE)}
+    free, folds = fitted_numbers(chip), Folds()
+    held_out = [row.predicted for row in rows]
+    if free and len(trained) >= ROWS_PER_NUMBER * len(free):
+        found = fit(read, chip, free, trained, outset(chip, free))
+        assert found.held_out is not None, "a fit to networks"
+        held_out, folds = [float(held.predicted) for held in found.held_out.rows], dict(found.folds)
+    for setting in alternatives(chip, free):
+        without = predicted_networks(read, with_overrides(chip, [setting]))
+        shares = [other.predicted / row.predicted for row, other in zip(rows, without, strict=True)]
+        chosen = {family: chooses(rows, shares, family) for family in {row.family for row in rows}}
+        print(setting, *sorted(family for family, yes in chosen.items() if not yes), file=sys.stderr)
+        held_out = [
+            time if chosen[row.family] else time * share
+            for row, time, share in zip(rows, held_out, shares, strict=True)
+        ]
+    return tuple(replace(row, held_out=time) for row, time in zip(rows, held_out, strict=True)), folds
 
 
-def _share_without(chip: Chip, predicted: float, row: MeasuredRow) -> float:
-    """The share of its predicted time that a network takes without the settings that its family chose."""
-    if "without" not in row.cells:
-        return 1
-    board = with_overrides(chip_of(chip, row), row.text("without").split())
-    return float(milliseconds(board, planned_network(row.text("workload"), board).cycles)) / predicted
+def alternatives(chip: Chip, free: Sequence[str]) -> list[str]:
+    """Settings that each take back a choice that the board's networks decided, as far as there is a default,
+    and that may change times: the share of tensors decides only classes."""
+    refitted = {path for text in free for path in text.split("+")}
+    return [
+        f"{path}={default}"
+        for path in chip.decided
+        if path not in refitted and path != "vendor.tensor_share"
+        if (default := FIELDS[path].default) and not chip.has(f"{path}={default}")
+    ]
+
+
+def chooses(rows: Sequence[MeasuredNetwork], shares: Sequence[float], family: str) -> bool:
+    """Whether the other families choose what takes them ``1 / share`` of the time that they take without:
+    their errors are smaller with it, each family's as one."""
+    errors: dict[str, list[float]] = {}
+    for row, share in zip(rows, shares, strict=True):
+        if row.family != family and row.traits.kind != APART and abs(share - 1) > LEAST_CHANGE:
+            with_it, without = abs(row.error), abs(row.predicted * share / row.measured - 1)
+            errors.setdefault(row.family, []).append(without - with_it)
+    return sum(map(fmean, errors.values())) > 0
 
 
 def fitted_numbers(chip: Chip) -> list[str]:
-    """The free numbers that the chip file says were fitted: those of a board scaled from another were not."""
-    found = re.compile(r"[Ff]itted (with the other numbers so marked )?to")
-    return [each for each in free_numbers(chip) if found.search(chip.figures[each.split("+")[0]].source)]
+    """The free numbers that the board's networks decided: those of a board scaled from another were not."""
+    return [text for text in free_numbers(chip) if chip.figures[text.split("+")[0]].mark == "fitted"]
 
 
 def _started_as_others(rows: Sequence[MeasuredNetwork]) -> Iterator[MeasuredNetwork]:
@@ -186,11 +230,11 @@ def interval_lines(rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
         yield f"{share:.0%} of {families} families with {kind} lie in the interval of the others."
 
 
-def write(board: str, key: str, rows: Sequence[MeasuredNetwork]) -> None:
-    """Write ``rows`` into the preset as ``key``, the last of its fields."""
+def write(board: str, key: str, table: str) -> None:
+    """Write the rows of a CSV ``table`` into the preset as ``key``, the last of its fields."""
     path = PRESET_FOLDER / f"{board}.yaml"
     kept = re.sub(rf"\n{key}: \|\n(?:  .*\n)+", "\n", path.read_text(encoding="utf-8")).rstrip("\n")
-    block = "".join(f"  {line}\n" for line in network_rows(rows).splitlines())
+    block = "".join(f"  {line}\n" for line in table.splitlines())
     path.write_text(f"{kept}\n{key}: |\n{block}", encoding="utf-8")
 
 

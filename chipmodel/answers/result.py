@@ -37,8 +37,9 @@ class TrackRecord:
     warnings: tuple[str, ...]
 
     def interval(self, milliseconds: float) -> tuple[float, float] | None:
-        """What a board may take that is predicted to take ``milliseconds``; None without a like network."""
-        if self.like is None:
+        """What a board may take that is predicted to take ``milliseconds``; None without a like network, and
+        where those are too far apart for an answer."""
+        if self.like is None or self.like.unknown:
             return None
         low, high = self.like.interval
         return milliseconds * low, milliseconds * high
@@ -156,7 +157,7 @@ class Result:
     record: TrackRecord | None = None
     """What measured networks say of the time by the board's own tool; None where the chip file has none."""
     left_to_cpu: tuple[Op, ...] = ()
-    """The ops that the compiler of an Ethos-U NPU leaves to the CPU. They are not timed: the cycles are those
+    """The ops that the chip's tool leaves to the CPU. Those of Ethos-U are not timed: the cycles are those
     that the NPU would take."""
     cut_short: tuple[str, ...] = ()
     """What a time limit ended early or left out, in a few words each."""
@@ -170,10 +171,13 @@ class Result:
         return *notes, f"ended early: {'; '.join(self.cut_short)}"
 
     def _cpu_notes(self) -> tuple[str, ...]:
-        if not self.left_to_cpu or self.chip.npu.ethos is None:
+        if not self.left_to_cpu:
             return ()
-        compiler = self.chip.npu.ethos.compiler.capitalize().replace("-", " ")
         named = listed([f"{op.name} ({op.kind})" for op in self.left_to_cpu], SHOWN_OPS)
+        if self.chip.npu.ethos is None:
+            what = f"the board's tool leaves {len(self.left_to_cpu):,} ops to the CPU, which are timed there"
+            return (f"{what}: {named} (sources: cpu.cycles_per_element of the chip)",)
+        compiler = self.chip.npu.ethos.compiler.capitalize().replace("-", " ")
         what = f"{compiler} leaves {len(self.left_to_cpu):,} ops to the CPU, where they are not timed"
         return (f"{what}: {named}. The total has the cycles that the NPU would take for them",)
 

@@ -19,7 +19,7 @@ from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.luna_npu import LunaNpu
-from chipmodel.hardware.measured_networks import MeasuredNetwork, summary
+from chipmodel.hardware.measured_networks import BlindRow, MeasuredNetwork, summary
 from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.hardware.plugin_npu import PluginNpu
 from chipmodel.hardware.psram_device import WIRES, Device, Protocol
@@ -28,7 +28,7 @@ from chipmodel.records import dataclass
 
 OVERRIDE = "--set"
 """The source of a figure that was changed after reading."""
-Mark = Literal["published", "derived", "assumed", "given"]
+Mark = Literal["published", "derived", "fitted", "assumed", "given"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +325,9 @@ class InPlaceReading:
 
 
 OperandTime = Literal["free", "overlap", "one port", "serial"]
-CPU_KINDS = ("broadcast", "softmax", "batch_norm")
+CPU_KINDS = ("broadcast", "softmax", "batch_norm", "resize_linear")
 """Work that some chips leave to their CPU; ``broadcast``: element-wise work on operands of different shapes,
-as the scaling of squeeze and excitation."""
+as the scaling of squeeze and excitation; ``resize_linear``: resizes that blend inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +351,8 @@ class ArrayCosts:
     """Core cycles of each output of work with MACs besides these: scaling and storing it."""
     on_cpu: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
     """Core cycles of an output element, by the kinds of work that run on the CPU (``CPU_KINDS``)."""
+    resize_pixel_cycles: Fraction = Fraction(0)
+    """Core cycles that the CPU takes besides for each pixel that it blends, whatever channels it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +409,8 @@ class Vendor:
     sums lie in memory. 0: no such limit is known."""
     copy_cycles: Fraction = Fraction(0)
     """Core cycles of each access of a CPU to channels that are shuffled or in several concats; 0: none."""
+    zero_channels: Literal["kept", "dropped"] = "kept"
+    """Whether the tool leaves out output channels whose weights are all zero."""
     block_bytes: int = 0
     """Bytes beyond which the streamer ``sync`` loads an op's weights in blocks, each while the one before
     computes. 0: it loads all before the op computes."""
@@ -446,6 +450,10 @@ class Chip:
     """What its predictions were compared with; empty for nothing."""
     measured: tuple[MeasuredNetwork, ...] = ()
     """Every published row of whole networks, with what was predicted for it."""
+    withdrawn: str = ""
+    """Why no error is promised whatever ``measured`` says; empty for nothing known against it."""
+    blind: tuple[BlindRow, ...] = ()
+    """Predictions for rows that nobody had seen, oldest first."""
     measured_energy: tuple[MeasuredNetwork, ...] = ()
     """Rows with an energy, in microjoules instead of milliseconds."""
     source: str = field(default="", compare=False)
@@ -483,12 +491,27 @@ class Chip:
         return self.title if self.compared_with else f"{self.title}, {UNCHECKED}"
 
     @property
+    def decided(self) -> tuple[str, ...]:
+        """The numbers and choices that the board's own measured networks decided."""
+        fields = (path for path, figure in self.figures.items() if figure.mark == "fitted")
+        return tuple(path for path in fields if not path.startswith("energy."))
+
+    @property
     def accuracy(self) -> str:
-        """What predictions for this chip were compared with, and how far off they were."""
+        """What predictions for this chip were compared with, how far off they were, and how much of it the
+        same networks decided."""
         if not self.compared_with:
             return UNCHECKED
-        errors = f": {summary(self.measured)}" if self.measured else ""
-        return f"{self.before}{self.compared_with}{errors}"
+        errors = f": {summary(self.measured, self.blind, self.withdrawn)}" if self.measured else ""
+        return f"{self.before}{self.compared_with}{errors}{self.decided_words}"
+
+    @property
+    def decided_words(self) -> str:
+        """How many numbers and choices the measured networks decided, in words."""
+        count = len(self.decided)
+        if not self.measured:
+            return ""
+        return f"; {count or 'no'} number{'' if count == 1 else 's'} or choices decided by these networks"
 
     @property
     def unmeasured(self) -> tuple[str, ...]:

@@ -43,15 +43,15 @@ from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.further_memories import further_memories_of
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
-from chipmodel.hardware.measured_networks import MeasuredNetwork, read_networks
+from chipmodel.hardware.measured_networks import BlindRow, MeasuredNetwork, read_blind, read_networks
 from chipmodel.hardware.ne16_npu import ne16_of
 from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
 from chipmodel.records import dataclass
 
 PRESET_FOLDER = Path(__file__).parent / "presets"
-TEXTS = ("base", "name", "title", "compared_with")
-MEASURED, MEASURED_ENERGY = "measured", "measured_energy"
+TEXTS = ("base", "name", "title", "compared_with", "withdrawn")
+TABLES = MEASURED, MEASURED_ENERGY, BLIND = "measured", "measured_energy", "blind"
 MAX_TEXT = 200
 """Characters of a name, a title, or what a chip was compared with."""
 LONGEST_NAME = 255
@@ -75,6 +75,8 @@ class _ChipFields:
     compared_with: str = ""
     measured: tuple[MeasuredNetwork, ...] = ()
     measured_energy: tuple[MeasuredNetwork, ...] = ()
+    blind: tuple[BlindRow, ...] = ()
+    withdrawn: str = ""
 
 
 @cache
@@ -101,7 +103,7 @@ def parse_chip(text: str, file: str, overrides: Sequence[str] = ()) -> Chip:
 def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     """``chip`` with other numbers, written as those of ``load_chip``. Raises ``BadInput`` as that does."""
     values = {path: _value(path, figure.value, Place(path)) for path, figure in chip.figures.items()}
-    known = chip.compared_with, chip.measured, chip.measured_energy
+    known = chip.compared_with, chip.measured, chip.measured_energy, chip.blind, chip.withdrawn
     written = _ChipFields(chip.name, chip.title, chip.figures, values, *known)
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
@@ -127,6 +129,8 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
         compared_with=written.compared_with,
         measured=written.measured,
         measured_energy=written.measured_energy,
+        blind=written.blind,
+        withdrawn=written.withdrawn,
     )
     _check_luna(chip, where)
     _check_ethos_u85(chip, where)
@@ -228,10 +232,13 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     texts = {key: _text(document, key) for key in TEXTS}
     figures, values = _figures(document)
     measured, energies = (_measured(document, key) for key in (MEASURED, MEASURED_ENERGY))
+    blind = _blind(document)
     name = texts["name"] or path.stem
     if not texts["base"]:
         title, compared_with = texts["title"] or name, texts["compared_with"]
-        return _ChipFields(name, title, figures, values, compared_with, measured, energies)
+        return _ChipFields(
+            name, title, figures, values, compared_with, measured, energies, blind, texts["withdrawn"]
+        )
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -243,17 +250,29 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     return _ChipFields(
         name,
         title,
-        {**base.figures, **figures},
+        {**{path: _of_another(figure) for path, figure in base.figures.items()}, **figures},
         {**base.values, **values},
         texts["compared_with"],
         measured,
         energies,
+        blind,
+        texts["withdrawn"],
     )
+
+
+def _of_another(figure: Figure) -> Figure:
+    """A number of a base: its networks decided it, and none of this chip's."""
+    return replace(figure, mark="derived") if figure.mark == "fitted" else figure
 
 
 def _measured(document: Document, key: str) -> tuple[MeasuredNetwork, ...]:
     text = _mapping(document, document.data, ()).get(key, "")
     return read_networks(str(text), document.place((key,))) if text else ()
+
+
+def _blind(document: Document) -> tuple[BlindRow, ...]:
+    text = _mapping(document, document.data, ()).get(BLIND, "")
+    return read_blind(str(text), document.place((BLIND,))) if text else ()
 
 
 def _text(document: Document, key: str) -> str:
@@ -290,8 +309,8 @@ def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]
             found.append((here, value))
         elif key and children(path):
             found.extend(_leaves(document, value, here))
-        elif keys or key not in (*TEXTS, MEASURED, MEASURED_ENERGY):
-            known = children(".".join(keys)) if keys else (*TEXTS, MEASURED, MEASURED_ENERGY, *children(""))
+        elif keys or key not in (*TEXTS, *TABLES):
+            known = children(".".join(keys)) if keys else (*TEXTS, *TABLES, *children(""))
             inside = f" in {'.'.join(keys)}" if keys else ""
             hint = suggest(key, known, "keys here are")
             raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)
@@ -404,7 +423,9 @@ def _npu(values: Values) -> Npu:
 
 def _array_costs(values: Values) -> ArrayCosts:
     cycles = ((kind, values[f"cpu.cycles_per_element.{kind}"]) for kind in CPU_KINDS)
-    return read_as(ArrayCosts, "npu", values, on_cpu={kind: each for kind, each in cycles if each})
+    on_cpu = {kind: each for kind, each in cycles if each}
+    pixel = values["cpu.resize_pixel_cycles"]
+    return read_as(ArrayCosts, "npu", values, on_cpu=on_cpu, resize_pixel_cycles=pixel)
 
 
 def _luna(values: Values) -> LunaNpu:

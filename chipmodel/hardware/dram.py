@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from fractions import Fraction
 from typing import Literal
 
@@ -40,7 +41,7 @@ class Dram:
     t_rfc_ns: Fraction
     t_refi_ns: Fraction
     """Between two refreshes of a bank; 0: no refreshes."""
-    refresh: Literal["all-bank", "per-bank"] = "all-bank"
+    refresh: Literal["all-bank", "per-bank"] = field(default="all-bank", kw_only=True)
     """Whether a refresh closes all banks for tRFCab, or one for tRFCpb: ``t_rfc_ns`` is either. In turn, each
     bank is refreshed once in tREFI, and a stream that goes from bank to bank waits for one of them."""
 

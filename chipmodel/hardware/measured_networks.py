@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, fields, replace
 from itertools import accumulate
-from math import exp, hypot, inf, log, sqrt
+from math import comb, exp, hypot, inf, log, sqrt
 from statistics import fmean
 from typing import ClassVar
 
@@ -31,6 +31,16 @@ SPREAD, PRIOR = 0.21, 2
 """The spread of families' errors (standard deviation of logarithms) that all classes with an error to promise
 have when pooled, and as how many degrees of freedom it counts beside those of a class; 2 are the likeliest
 (bench/results/boards.md)."""
+ROWS_PER_NUMBER = 5
+"""Networks that each number needs at least that is fitted to them."""
+WIDER = 1.21
+"""How much wider logarithms spread than the rows of the tables show: of 150 rows of 12 classes that were kept
+apart 106 lay in intervals made for 80 %, as of a normal distribution with 1.282 / 1.058 of the deviation."""
+WIDEST = 3
+"""The factor between the ends of an interval above which it is no answer."""
+BROKEN = 0.05
+"""A promise is broken by rows that were added later if so few of them, or fewer, would be inside with this
+chance."""
 PROMISED = 0.25
 """The mean error, with families held out, above which no error is promised of a class."""
 DEVIATIONS = (1.886, 1.638, 1.533, 1.476, 1.440, 1.415, 1.397, 1.383)
@@ -79,11 +89,34 @@ class MeasuredNetwork:
 
 
 @dataclass(frozen=True, slots=True)
+class BlindRow:
+    """A row that was predicted before anybody had seen it: milliseconds, with the interval that was printed
+    (0 and 0 for none)."""
+
+    date: str
+    workload: str
+    kind: str
+    measured: float
+    predicted: float
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the interval held; None where none was printed."""
+        return self.low <= self.measured <= self.high if self.high else None
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkClass:
     """The measured networks of one class, of which several rows of one workload are one."""
 
     kind: str
     networks: tuple[MeasuredNetwork, ...]
+    blind: tuple[BlindRow, ...] = ()
+    """Rows of the class that were added later, and decided nothing since."""
+    withdrawn: str = ""
+    """Why nothing is promised of the chip, whatever its rows are; empty for nothing known against it."""
     KEYS: ClassVar = ("class=kind", "networks=count", "mean_error", "held_out_error")
 
     @property
@@ -113,8 +146,39 @@ class NetworkClass:
 
     @property
     def is_known(self) -> bool:
-        """Whether its predictions are near enough to promise their error of further networks."""
-        return self.kind != APART and self.held_out_error <= PROMISED
+        """Whether its error can be promised of further networks."""
+        return not self.doubt
+
+    @property
+    def doubt(self) -> str:
+        """Why its error cannot be promised of further networks; empty where it can."""
+        off, families = f"{self.held_out_error:.1%} off", len(self.families)
+        if self.kind == APART or self.held_out_error > PROMISED:
+            return off
+        if not self.promises:
+            return f"{off}, in {families} of the {LEAST_FAMILIES} families needed"
+        inside = sum(row.inside is True for row in self.blind)
+        broken = f"of {len(self.blind)} added later {inside} were inside"
+        return broken if self.broken else self.withdrawn
+
+    @property
+    def broken(self) -> bool:
+        """Whether too few of the rows that were added later are inside for the promised share."""
+        tried = [row.inside for row in self.blind if row.inside is not None]
+        few = range(sum(tried) + 1)
+        return (
+            bool(tried)
+            and sum(comb(len(tried), k) * SHARE**k * (1 - SHARE) ** (len(tried) - k) for k in few) < BROKEN
+        )
+
+    @property
+    def unknown(self) -> str:
+        """Why its interval says nothing: it is too wide, or of few families, which others contradicted; empty
+        where it says something."""
+        low, high = self.interval
+        if high > WIDEST * low:
+            return f"networks with {self.kind} took {low:.2g} to {high:.2g} times as long as predicted"
+        return "" if self.promises else self.withdrawn
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -124,7 +188,7 @@ class NetworkClass:
         families out of n lies a further one with the chance (m - 1) / (n + 1), so m is chosen for 80 %, and
         the shortest such interval is taken. Of few families all would not do: then it goes at least as far as
         Student's, with the spread that their logarithms and those of other boards have together. Of a class
-        whose error cannot be promised it has all.
+        whose error cannot be promised it has all. All are wider by what rows kept apart have shown (WIDER).
 
         References
         ----------
@@ -137,10 +201,11 @@ class NetworkClass:
         needed = (min(every, SHARE * (every + 1) + 1) if self.is_known else every) - 1e-9
         found = (_from(ratios[first:], needed) for first in range(len(ratios)))
         low, high = min((each for each in found if each), key=lambda each: each[1] / each[0])
-        if len(families) >= MANY_FAMILIES:
-            return low, high
-        least, most = _students(self.networks)
-        return min(low, least), max(high, most)
+        if len(families) < MANY_FAMILIES:
+            least, most = _students(self.networks)
+            low, high = min(low, least), max(high, most)
+        further = (high / low) ** ((WIDER - 1) / 2)
+        return low / further, high * further
 
 
 def _students(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
@@ -167,13 +232,24 @@ def mean_error(rows: Iterable[MeasuredNetwork]) -> float:
     return fmean(abs(row.error) for row in rows)
 
 
-def classes(rows: Sequence[MeasuredNetwork]) -> dict[str, NetworkClass]:
-    """The classes of ``rows`` in the order of their first rows, the rows apart among them, last."""
+def classes(
+    rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = (), withdrawn: str = ""
+) -> dict[str, NetworkClass]:
+    """The classes of ``rows`` in the order of their first rows, the rows apart among them, last. Rows that
+    were ``blind`` and are measured ones since count as these."""
+    known = {row.workload for row in rows}
+    later = [row for row in blind if row.workload not in known]
     found: dict[str, dict[str, list[MeasuredNetwork]]] = {}
     for row in sorted(rows, key=lambda row: row.traits.kind == APART):
         found.setdefault(row.traits.kind, {}).setdefault(row.workload, []).append(row)
     return {
-        kind: NetworkClass(kind, tuple(map(_once, networks.values()))) for kind, networks in found.items()
+        kind: NetworkClass(
+            kind,
+            tuple(map(_once, networks.values())),
+            tuple(row for row in later if row.kind == kind),
+            withdrawn,
+        )
+        for kind, networks in found.items()
     }
 
 
@@ -181,17 +257,17 @@ def _once(rows: Sequence[MeasuredNetwork]) -> MeasuredNetwork:
     return replace(rows[0], measured=fmean(row.measured for row in rows))
 
 
-def summary(rows: Sequence[MeasuredNetwork]) -> str:
+def summary(rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = (), withdrawn: str = "") -> str:
     """The errors of all rows and of each class in words."""
     every = f"mean error {mean_error(rows):.1%} over {len(rows)} published row{'s' if rows[1:] else ''}"
-    return "; ".join((every, *map(_class_words, classes(rows).values())))
+    return "; ".join((every, *map(_class_words, classes(rows, blind, withdrawn).values())))
 
 
 def _class_words(each: NetworkClass) -> str:
     count = each.count
     of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
     if not each.is_known:
-        return f"no error promised of {count} {of} {each.kind} ({each.held_out_error:.1%} off)"
+        return f"no error promised of {count} {of} {each.kind} ({each.doubt})"
     held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
     return f"{each.mean_error:.1%}{held} over {count} {of} {each.kind}"
 
@@ -216,6 +292,33 @@ def network_rows(rows: Iterable[MeasuredNetwork]) -> str:
         times = (f"{time:.5g}" for time in (row.measured, row.predicted, row.held_out))
         writer.writerow((row.workload, row.family, *times, *traits))
     return text.getvalue()
+
+
+_BLIND_HEADER = tuple(field.name for field in fields(BlindRow))
+
+
+def blind_rows(rows: Iterable[BlindRow]) -> str:
+    """``rows`` as the CSV text of a chip file's ``blind``, oldest first."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_BLIND_HEADER)
+    for row in sorted(rows, key=lambda row: row.date):
+        times = (f"{time:.5g}" for time in (row.measured, row.predicted, row.low, row.high))
+        writer.writerow((row.date, row.workload, row.kind, *times))
+    return text.getvalue()
+
+
+def read_blind(text: str, where: Place) -> tuple[BlindRow, ...]:
+    """The rows in a chip file's ``blind``. Raises BadInput for a row that is none."""
+    header, *lines = list(csv.reader(io.StringIO(text))) or [[]]
+    try:
+        if tuple(header) != _BLIND_HEADER:
+            raise ValueError
+        rows = [BlindRow(day, name, kind, *map(float, times)) for day, name, kind, *times in lines]
+    except (TypeError, ValueError):
+        hint = "write all of it again: python -m bench.silicon --blind FILE --record DATE"
+        raise BadInput("'blind' is not a table of predictions", where=where, hint=hint) from None
+    return tuple(rows)
 
 
 def read_networks(text: str, where: Place) -> tuple[MeasuredNetwork, ...]:

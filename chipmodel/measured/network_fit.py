@@ -17,6 +17,7 @@ from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import OVERRIDE, Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import FIELDS
+from chipmodel.hardware.measured_networks import ROWS_PER_NUMBER
 from chipmodel.measured.calibration import Calibration, FittedConstant, runaway
 from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
 from chipmodel.measured.network_prediction import (
@@ -50,8 +51,6 @@ FREE_BY_MODEL: Mapping[str, tuple[str, ...]] = {
 kernels are counted and reading is measured, of NE16 the stages are known."""
 FREE_OF_CPU = ("npu.macs_per_cycle.int8", "npu.tap_cycles")
 """The same for a CPU as an array (``npu.operands: serial``): its buses are published, a call is assumed."""
-ROWS_PER_NUMBER = 5
-"""Rows that each free number needs at least."""
 FACTORS = (1.5, 1.2, 1.08, 1.03, 1.01)
 """Factors by which numbers are moved up and down, one after the other."""
 RUNAWAY = 100

@@ -118,7 +118,7 @@ NETWORKS = TableKind(
     (
         TableColumn("workload", "text"),
         TableColumn(MICROJOULES, "decimal", Fraction(1, 1000), optional=True),
-        *(TableColumn(name, "text", optional=True) for name in ("set", "tool", "why", "without", "source")),
+        *(TableColumn(name, "text", optional=True) for name in ("set", "tool", "why", "source")),
     ),
     MILLISECONDS,
     _predict,
@@ -127,8 +127,7 @@ NETWORKS = TableKind(
 """Tables of whole networks: the workload as on the command line, fields of the chip with spaces between them,
 the milliseconds that a board was measured to take, and microjoules where those were measured too; rows are
 summed up by family. The compiler (``tool``) and the ``source`` are for readers; ``why`` says that the row is
-of a network that is not built here, or of other software; ``without`` has settings that take away what was
-chosen by the row's family alone, for the prediction that has not seen it."""
+of a network that is not built here, or of other software."""
 
 
 def family_of(row: MeasuredRow) -> str:

@@ -33,7 +33,7 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
     if not rows:
         return None
     traits = traits_of(program, chip)
-    like = classes(rows).get(traits.kind)
+    like = classes(rows, chip.blind, chip.withdrawn).get(traits.kind)
     nearest = min(like.networks if like else rows, key=lambda row: row.traits.distance(traits))
     other = [f"no network was measured with {', '.join(chip.unmeasured)}"] if chip.unmeasured else []
     if like and (settings := _only_with(like, chip)):
@@ -78,8 +78,9 @@ def _kind(program: Program, live: int, chip: Chip) -> str:
 def _promise(like: NetworkClass | None) -> Iterator[str]:
     """What a class says of whose networks the predictions are too far off."""
     if like and not like.is_known:
-        off = f"{like.held_out_error:.0%} off in the mean"
-        yield f"no error can be promised: networks with {like.kind} were {off}"
+        yield f"no error can be promised of networks with {like.kind}: {like.doubt}"
+    if like and like.unknown:
+        yield f"its time is not known on this board: {like.unknown}"
 
 
 def _warnings(traits: NetworkTraits, rows: Sequence[MeasuredNetwork], alone: bool) -> Iterator[str]:

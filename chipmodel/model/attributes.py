@@ -5,6 +5,8 @@ Axes are those of the first input in the shape under which the op sees it, count
 
 from __future__ import annotations
 
+from typing import Literal
+
 from chipmodel.records import dataclass
 
 
@@ -59,11 +61,19 @@ class SliceRanges:
     steps: tuple[int, ...]
 
 
+ResizeMode = Literal["nearest", "linear", "cubic"]
+CornerRule = Literal["half-pixel", "align-corners", "asymmetric"]
+
+
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """A resize: an output element is its nearest input, or (``linear``) a blend of two along each axis."""
+    """A resize: an output element is its nearest input, or a blend of two (``linear``: bilinear) or four
+    (``cubic``) along each axis, of axes whose first centres, last centres or first corners lie together."""
 
-    linear: bool = False
+    mode: ResizeMode = "nearest"
+    corners: CornerRule = "half-pixel"
+    rounded: bool = True
+    """Whether the nearest input's place is rounded to a whole number, not rounded down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ class Weight:
     name: str
     bytes: int
     elements: int
+    zero_channels: int = 0
+    """Output channels of a convolution whose weights are all zero, where the file has their values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from math import ceil
 from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
+from chipmodel.model.attributes import Scaling
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.records import dataclass
@@ -43,15 +44,23 @@ class OpKind:
 def kind_of_op(npu: Npu, op: Op) -> OpKind:
     """What the cycles of a part depend on besides its work."""
     depthwise = op.kind == "depthwise_conv" or (isinstance(op.work, Conv) and op.work.depthwise)
-    return OpKind(depthwise, npu.costs.on_cpu.get(_cpu_kind(op), Fraction(0)))
+    kind = cpu_kind(op)
+    cycles = npu.costs.on_cpu.get(kind, Fraction(0))
+    if cycles and kind == "resize_linear" and op.views:
+        cycles += npu.costs.resize_pixel_cycles / op.views[-1][1]  # an image has its channels second
+    return OpKind(depthwise, cycles)
 
 
 _CPU_KINDS = {**dict.fromkeys(("softmax", "log_softmax"), "softmax"), "batch_norm": "batch_norm"}
 
 
-def _cpu_kind(op: Op) -> str:
+def cpu_kind(op: Op) -> str:
+    """The kind of ``CPU_KINDS`` that an op is of, empty for none."""
     if op.kind in ("add", "sub", "mul", "div") and isinstance(op.work, Vector) and op.work.broadcast:
         return "broadcast"
+    if op.kind == "resize" and isinstance(op.work, Vector):
+        scaling = op.work.attributes
+        return "resize_linear" if isinstance(scaling, Scaling) and scaling.mode != "nearest" else ""
     return _CPU_KINDS.get(op.kind, "")
 
 

@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from chipmodel.geometry.rounding import ceil_div
 from chipmodel.geometry.window import Window
+from chipmodel.model.attributes import Scaling
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from chipmodel.npu.kernel_run import KernelRun, Product, positions, product_of, taps
 
@@ -55,7 +56,9 @@ def kernel_run(
     match work:
         case Vector():
             slow = work.broadcast and kind in ("add", "sub", "mul", "div")
-            each = BROADCAST_ELEMENT if slow else _ELEMENT_CYCLES.get(kind, OTHER_ELEMENT)
+            blends = isinstance(work.attributes, Scaling) and work.attributes.mode != "nearest"
+            each = OTHER_ELEMENT if blends else _ELEMENT_CYCLES.get(kind, OTHER_ELEMENT)
+            each = BROADCAST_ELEMENT if slow else each
             return KernelRun(size * work.elements * each, size * work.elements * each)
         case Pool():
             each = AVERAGE_POOL if "average" in kind else MAX_POOL

@@ -122,7 +122,11 @@ def launch_cycles(npu: Npu) -> int:
 
 
 def left_to_cpu(npu: Npu, program: Program) -> tuple[Op, ...]:
-    """Return the ops that the compiler of an Ethos-U NPU leaves to the CPU; none of other NPUs."""
+    """Return the ops that a chip's tool leaves to the CPU: those that the compiler of an Ethos-U NPU does not
+    take, and those whose cycles there an array's chip file says."""
+    if npu.costs.on_cpu:
+        each = (each for op in program.ops() for each in op.cascade or (op,))
+        return tuple(op for op in each if op.cycles is None and kind_of_op(npu, op).cpu_cycles)
     if npu.ethos is None:
         return ()
     left: tuple[Op, ...] = imported("chipmodel.npu.vela_operators:left_by_vela")(npu.ethos, program)

@@ -137,13 +137,24 @@ def reach_of(work: Vector, axis: int, images: int, given: int, made: int) -> Mov
             return MovedRows(given, made, images, offset=-before[axis])
         case SliceRanges(starts, steps) if steps[axis] > 0:
             return MovedRows(given, made, images, steps[axis], starts[axis])
-        case Scaling(linear):
-            if linear:
-                # The centre of output y lies at (y + 1/2) * given / made - 1/2 of the input.
-                return MovedRows(given, made, images, 2 * given, given - made, 2 * made, 1)
-            return MovedRows(given, made, images, given, 0, made)
+        case Scaling() as scaling:
+            return _resized(scaling, given, made, images)
         case _:
             return None
+
+
+def _resized(scaling: Scaling, given: int, made: int, images: int) -> MovedRows:
+    exact = {"half-pixel": scaling.rounded and made % given == 0, "asymmetric": not scaling.rounded}
+    if scaling.mode == "nearest" and exact.get(scaling.corners):
+        return MovedRows(given, made, images, given, 0, made)
+    # Of the nearest input either of the two beside the place; centres lie at (y + 1/2) * given / made - 1/2.
+    step, offset, scale = {
+        "half-pixel": (2 * given, given - made, 2 * made),
+        "align-corners": (given - 1, 0, max(1, made - 1)),
+        "asymmetric": (given, 0, made),
+    }[scaling.corners]
+    before, more = (1, 3) if scaling.mode == "cubic" else (0, 1)
+    return MovedRows(given, made, images, step, offset - before * scale, scale, more)
 
 
 def _same_sizes(given: tuple[int, ...], made: tuple[int, ...]) -> bool:

@@ -28,6 +28,7 @@ from chipmodel.model.plan import Buffer, Problem
 from chipmodel.model.program import Body, Op, Program, bodies, with_ops
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.array import elements_written
+from chipmodel.rewrites.op_shapes import seen_inputs, seen_outputs
 from dma.residency.greedy import ResidencyTable
 from solvers.core.first_fit import PlacedByTime
 
@@ -55,33 +56,41 @@ def as_tool_keeps(program: Program, chip: Chip) -> Program:
 
 
 def _copied(program: Program, chip: Chip) -> Mapping[str, int]:
-    """The accesses of each op that a CPU copies: of shuffled channels, and of a concat with an input that
-    another concat reads too, so that it cannot be made in place. An access moves as many bytes as
-    SharedMemory is aligned to, or one if the pieces are not."""
+    """The accesses of each op that a CPU copies: of shuffled channels, of a concat with an input that
+    another concat reads too, so that it cannot be made in place, and of numbers that are no image any more
+    and that are cut or joined between words, as after the heads of a detector. An access moves as many bytes
+    as SharedMemory is aligned to, or one if the pieces are not."""
     if not chip.vendor.copy_cycles:
         return {}
     word = chip.shared_memory.alignment
+    makers = {name: op for op in program.ops() for name in op.outputs}
     concats = Counter(name for op in program.ops() if op.kind == "concat" for name in {*op.inputs})
-    return {
-        op.name: ceil_div(program.tensors[op.outputs[0]].bytes, 1 if any(n % word for n in pieces) else word)
-        for op in program.ops()
-        if (pieces := _pieces(program, op, concats))
-    }
+    found: dict[str, int] = {}
+    for op in program.ops():
+        pieces, image = _pieces(program, op)
+        odd = any(size % word for size in pieces)
+        shared = op.kind == "concat" and any(concats[name] > 1 for name in op.inputs)
+        turned = all(name in makers and makers[name].kind == "transpose" for name in op.inputs)
+        if pieces and (op.kind not in ("concat", "split") or shared or (odd and not image and not turned)):
+            found[op.name] = ceil_div(sum(program.tensors[n].bytes for n in op.outputs), 1 if odd else word)
+    return found
 
 
-def _pieces(program: Program, op: Op, concats: Mapping[str, int]) -> Sequence[int]:
-    """The channels of each piece that ``op`` copies; none where they can stay where they are made."""
+def _pieces(program: Program, op: Op) -> tuple[Sequence[int], bool]:
+    """The channels of each piece of what ``op`` shuffles, joins or cuts, and whether it is an image; none of
+    other ops. The last axis has positions, so that pieces along it lie one after another."""
     match op.work:
         case Vector(attributes=Interleaving(groups)):
-            return (program.tensors[op.outputs[0]].shape[1] // groups,)
+            return (program.tensors[op.outputs[0]].shape[1] // groups,), True
         case Vector(attributes=AxisOrder((0, 2, 1, _, _))):
-            return (op.views[0][2],)
-        case Vector(attributes=AlongAxis(1)) if op.kind == "concat" and any(
-            concats[n] > 1 for n in op.inputs
-        ):
-            return [program.tensors[name].shape[1] for name in op.inputs]
+            return (op.views[0][2],), True
+        case Vector(attributes=AlongAxis(axis)) if op.kind in ("concat", "split"):
+            seen = seen_inputs if op.kind == "concat" else seen_outputs
+            shapes = [each.shape for each in seen(op, program.tensors)]
+            rank = len(shapes[0])
+            return ([shape[axis] for shape in shapes] if axis + 1 < rank else ()), (rank, axis) == (4, 1)
         case _:
-            return ()
+            return (), False
 
 
 def tensors_left(program: Program, chip: Chip) -> Mapping[str, int]:

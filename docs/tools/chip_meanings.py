@@ -203,9 +203,10 @@ MEANING: Mapping[str, str] = {
     "the NPU reads or writes in Psram, all such tensors of an op at once. What only a pooling reads is "
     "pooled as it is made where it has no room. 0: tensors leave SharedMemory only as in other plans.",
     "vendor.run_cycles": "What the driver takes before the first op of a run by that tool.",
-    "vendor.copy_cycles": "What each access takes with which a CPU copies channels that are shuffled, or "
-    "that several concats read: of as many bytes as `shared_memory.alignment`, or of one where a piece has "
-    "channels left over. 0: the NPU copies them.",
+    "vendor.copy_cycles": "What each access takes with which a CPU copies channels that are shuffled, that "
+    "several concats read, or that are cut or joined and no image: of as many bytes as "
+    "`shared_memory.alignment`, or of one where a piece has channels left over. 0: the NPU copies them.",
+    "vendor.zero_channels": "Whether the tool keeps or drops output channels whose weights are all zero.",
     "vendor.block_bytes": "Bytes of an operation's weights beyond which `sync` loads them in blocks of at "
     "most so many, each while the one before it computes. 0: all are loaded before it computes.",
     "vendor.kernel_rows": "Rows of the largest dense kernel that runs at once. One with more is computed in "
@@ -214,6 +215,8 @@ MEANING: Mapping[str, str] = {
     "cpu.cycles_per_element.broadcast": "Element-wise work on operands of different shapes, as the scaling "
     "of squeeze and excitation, on the CPU: what each output element costs. 0: the NPU does it.",
     "cpu.cycles_per_element.softmax": "The same for softmax.",
+    "cpu.cycles_per_element.resize_linear": "The same for resizes that blend inputs, an output element.",
+    "cpu.resize_pixel_cycles": "What such a resize takes besides for each output pixel of all channels.",
     "cpu.cycles_per_element.batch_norm": "The same for batch normalisation that is not folded into weights.",
     "cpu.shared_every_cycles": "The CPU takes a word of SharedMemory every so many cycles; 0 for never.",
     "cpu.psram_every_cycles": "The CPU takes a line of Psram every so many cycles; 0 for never.",

@@ -7,8 +7,10 @@ from typing import Any
 from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.files.document import keyed, plain
+from chipmodel.hardware.chip import Chip
 from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.model.program import Op
+from chipmodel.npu.array import cpu_kind
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.result_file import FORMAT
 from reports.run.cascade_totals import cascade_totals
@@ -90,7 +92,9 @@ def document(result: Result) -> dict[str, Any]:
         "state_search": search_document(search) if (search := schedule.state_search) else None,
         "cascades": cascade_totals(result),
         "vendor": _tool(result.vendor) if result.vendor else None,
-        "left_to_cpu": [_left(op) for op in result.left_to_cpu] if chip.npu.ethos else None,
+        "left_to_cpu": [_left(chip, op) for op in result.left_to_cpu]
+        if chip.npu.ethos or chip.npu.costs.on_cpu
+        else None,
         "cores": cores_document(result),
         "ops": [plain(op) | _energy(op, energy) for op in sums.ops],
     }
@@ -105,8 +109,10 @@ def _tool(result: Result) -> dict[str, Any]:
     return keyed(TOOL_KEYS, parts)
 
 
-def _left(op: Op) -> dict[str, object]:
-    return {"name": op.name, "kind": op.kind, "timed": False}
+def _left(chip: Chip, op: Op) -> dict[str, object]:
+    path = "npu.ethos.compiler" if chip.npu.ethos else f"cpu.cycles_per_element.{cpu_kind(op)}"
+    timed, source = chip.npu.ethos is None, chip.figures[path].source
+    return {"name": op.name, "kind": op.kind, "timed": timed, "source": source}
 
 
 def _energy(op: OpTotals, energy: RunEnergy | None) -> dict[str, float]:

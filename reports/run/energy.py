@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chipmodel.answers.result import Result
-from chipmodel.hardware.measured_networks import NetworkClass, classes
+from chipmodel.hardware.measured_networks import ROWS_PER_NUMBER, NetworkClass, classes
 from chipmodel.machine.energy import RunEnergy, unknown_energy
 from reports.terminal_table import FigureRow
 from reports.words import microjoules, percent, plural, ratio
@@ -29,13 +29,28 @@ def energy_rows(result: Result, energy: RunEnergy | None) -> list[FigureRow]:
     shown = parts[:MOST_PARTS] + ([("the rest", small)] if small else [])
     return [
         ("total", microjoules(total), "µJ", f"{energy.milliwatts:,.1f} mW in the mean"),
-        *([("error", percent(like.held_out_error), "", f"held out, {_measured(like)}")] if like else []),
+        *([_error(result, like)] if like else []),
         *((name, microjoules(part), "µJ", percent(ratio(part, total))) for name, part in shown),
     ]
 
 
-def _measured(like: NetworkClass) -> str:
-    return f"{plural(like.count, 'network')} with {like.kind} by the board's own tool"
+def _error(result: Result, like: NetworkClass) -> FigureRow:
+    measured = f"{plural(like.count, 'network')} with {like.kind} by the board's own tool"
+    if energy_promised(result, like):
+        return "error", percent(like.held_out_error), "", f"held out, {measured}"
+    numbers = plural(len(_fitted(result)), "number")
+    return "error", "not promised", "", f"{numbers} fitted to {measured}, too few for a further one"
+
+
+def _fitted(result: Result) -> list[str]:
+    figures = result.chip.figures.items()
+    return [path for path, each in figures if path.startswith("energy.") and each.mark == "fitted"]
+
+
+def energy_promised(result: Result, like: NetworkClass) -> bool:
+    """Whether a class has enough networks for the numbers that were fitted to them to promise its error of
+    another one."""
+    return like.count >= ROWS_PER_NUMBER * len(_fitted(result))
 
 
 def energy_document(result: Result, energy: RunEnergy | None) -> dict[str, object]:
@@ -44,9 +59,11 @@ def energy_document(result: Result, energy: RunEnergy | None) -> dict[str, objec
     if energy is None:
         lacking = unknown_energy(result.chip)
         return {"energy_lacks": lacking} if lacking else {}
+    like = energy_class(result)
     return {
         "microjoules": energy.microjoules,
         "milliwatts": energy.milliwatts,
         "energy": energy.parts,
-        "energy_measured": energy_class(result),
+        "energy_measured": like,
+        "energy_promised": like is not None and energy_promised(result, like),
     }

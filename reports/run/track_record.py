@@ -17,7 +17,11 @@ VENDOR = "vendor"
 def accuracy(result: Result) -> str:
     """What the chip was compared with, how far off it was, and whether that is about this plan."""
     chip, record = result.chip, result.record
-    text = f"{chip.before}{chip.compared_with}: {_errors(record, result)}" if record else chip.accuracy
+    text = (
+        f"{chip.before}{chip.compared_with}: {_errors(record, result)}{chip.decided_words}"
+        if record
+        else chip.accuracy
+    )
     if not (result.vendor and chip.measured):
         return text
     takes = duration(chip, result.vendor.trace.cycles)
@@ -59,18 +63,30 @@ def board_rows(result: Result) -> list[FigureRow]:
     near, off = record.nearest.workload.partition(" ")[0], record.nearest.error
     nearest = f"{near}, predicted {abs(off):.0%} {'slower' if off > 0 else 'faster'} than measured"
     if interval is None or record.like is None:
-        expected = ("on the board", "", "", "not known")
+        expected = ("on the board", "", "", _unknown(result, record))
     else:
         numbers = " to ".join(map(_short, interval))
         expected = ("on the board", numbers, "ms", f"expected; {_basis(record.like)}")
     return [expected, ("nearest measured", "", "", nearest)]
 
 
+def _unknown(result: Result, record: TrackRecord) -> str:
+    """That nothing is known of the time on the board, why, and what the model knows of its parts."""
+    tool, like = result.vendor or result, record.like
+    why = like.unknown if like else f"no network with {record.traits.kind} was measured"
+    if not why:
+        return "not known"
+    busy = (duration(tool.chip, tool.trace.busy(unit)) for unit in ("npu", "dma"))
+    return "not known: {}. Computing alone takes {}, transfers alone {}".format(why, *busy)
+
+
 def _basis(like: NetworkClass) -> str:
     """What the interval of a class rests on."""
-    if like.is_known and not like.promises:
+    if not like.is_known:
+        return f"no error promised; it has all of the {_networks(like)}"
+    if not like.promises:
         return f"{_networks(like)}, spread as on other boards"
-    return f"{f'{SHARE:.0%}' if like.is_known else 'all'} of {_networks(like)} were this close"
+    return f"made for {SHARE:.0%} of further families, from {len(like.families)} with {like.kind}"
 
 
 def _short(milliseconds: float) -> str:

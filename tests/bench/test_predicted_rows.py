@@ -65,7 +65,8 @@ def test_another_input_than_the_row_has_refuses_it() -> None:
         "gap9,autoencoder,640\n"
     )
     assert "rows.csv:2:14: the network has an input of 1 x 3 x 32 x 32, the row 32x48x3" in wide["notes"]
-    assert square["notes"] == bare["notes"] == ""
+    assert square["milliseconds"]
+    assert square["milliseconds"] == bare["milliseconds"]
     assert flat["milliseconds"]
 
 
@@ -84,7 +85,8 @@ def test_an_older_tool_has_a_preset_and_other_tools_twice_the_interval() -> None
     older, newer, other = predicted(table)
     assert float(older["milliseconds"]) > 1.05 * float(newer["milliseconds"])
     assert other["milliseconds"] == newer["milliseconds"]
-    assert float(other["high"]) > float(newer["high"])
+    assert (other["low"], other["high"]) == ("", "")
+    assert "its time is not known on this board: of 35 rows of STM32 microcontrollers" in other["notes"]
     assert other["class"] == "another network or software"
     assert other["notes"].startswith(
         "no error can be promised: predicted by the board's usual tool, with twice the interval"
@@ -104,20 +106,19 @@ def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why()
     )
     assert float(floats["milliseconds"]) > 2 * float(whole["milliseconds"])
     assert floats["class"] == "another network or software"
-    assert floats["notes"].startswith(
-        "no error can be promised: predicted with twice the interval; no measured"
-    )
+    assert floats["notes"].startswith("no error can be promised: predicted with twice the interval; ")
 
 
 @pytest.mark.slow
-def test_a_class_without_measurements_has_the_chips_networks_in_twice_the_interval() -> None:
+def test_a_class_without_measurements_is_not_known_where_twice_the_interval_is_too_wide() -> None:
     """On GAP9 only small networks were measured."""
     inside, leaves = predicted("chip,network,shape\ngap9,ds_cnn,\ngap9,mobilenetv2,224\n")
     assert leaves["class"] == "tensors that leave SharedMemory"
-    assert leaves["notes"].startswith("no measured network has tensors that leave SharedMemory")
-    for side in ("low", "high"):
-        near, far = (float(row[side]) / float(row["milliseconds"]) for row in (inside, leaves))
-        assert far == pytest.approx(near**2, rel=2e-3)
+    assert "; no measured network has tensors that leave SharedMemory" in leaves["notes"]
+    low, high = (float(inside[side]) / float(inside["milliseconds"]) for side in ("low", "high"))
+    assert (high / low) ** 2 > 3
+    assert leaves["notes"].startswith("its time is not known on this board: it may be ")
+    assert (leaves["low"], leaves["high"]) == ("", "")
 
 
 def test_what_cannot_be_predicted_says_why() -> None:
@@ -143,8 +144,8 @@ def test_boards_that_no_preset_is_about_and_single_kernels_are_not_predicted() -
 
 def test_a_setting_that_the_preset_has_is_no_change() -> None:
     same, other = predicted("chip,network,clock_mhz\ngap9,resnet8,370\ngap9,resnet8,300\n")
-    assert same["notes"] == ""
-    assert other["notes"] == "no network was measured with core_mhz=300"
+    assert "no network was measured" not in same["notes"]
+    assert "; no network was measured with core_mhz=300" in other["notes"]
 
 
 def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:

@@ -119,9 +119,9 @@ class TreeBuilder:
         self._inputs.append(name)
         return self.raw(name, size)
 
-    def raw_weight(self, name: str, size: int, elements: int | None = None) -> str:
+    def raw_weight(self, name: str, size: int, elements: int | None = None, zeros: int = 0) -> str:
         """Declare a constant of ``size`` bytes in Psram; by default each byte is an element."""
-        self._weights[name] = Weight(name, size, size if elements is None else elements)
+        self._weights[name] = Weight(name, size, size if elements is None else elements, zeros)
         return name
 
     # -- blocks --------------------------------------------------------------------------------

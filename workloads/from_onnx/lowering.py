@@ -219,12 +219,14 @@ class OnnxLowering:
         own = bias and stored in FLOATS and bias_dtype(self.builder.dtype) != self.builder.dtype
         constant = (fact.origin or name) if own else self._identity(name)
         key = WeightKey(constant, size, tuple(map(self._identity, merged)))
-        return self._once(key, fact.origin or name, fact.elements)
+        held = self.view.facts.get(fact.origin, fact)
+        zeros = held.zero_channels if held.shape[:1] == fact.shape[:1] else 0
+        return self._once(key, fact.origin or name, fact.elements, zeros)
 
-    def _once(self, key: WeightKey, name: str, elements: int) -> str:
+    def _once(self, key: WeightKey, name: str, elements: int, zeros: int = 0) -> str:
         if key not in self.declared:
             unique = unique_name(name, set(self.declared.values()))
-            self.declared[key] = self.builder.raw_weight(unique, key.size, elements)
+            self.declared[key] = self.builder.raw_weight(unique, key.size, elements, zeros)
         return self.declared[key]
 
     def _identity(self, name: str) -> str:

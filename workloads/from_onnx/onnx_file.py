@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_onnx.graph import LIMIT, Fact
+from workloads.from_onnx.graph import FLOATS, LIMIT, Fact
 from workloads.from_onnx.onnx_package import (
     GraphProto,
     ModelProto,
@@ -203,8 +203,24 @@ def constant(tensor: TensorProto, name: str, folder: Path, where: Place) -> Fact
                 where=where,
                 hint="export the model again; the file is damaged",
             ) from None
-    kind = tensor.data_type
-    return Fact(name, shape, kind, True, array, name, kind, digest=digest(held, array))
+    kind, same = tensor.data_type, digest(held, array)
+    zeros = 0
+    signed = kind in FLOATS or kind == module("onnx").TensorProto.INT8
+    inside = held.data_location != module("onnx").TensorProto.EXTERNAL
+    if same and signed and inside and len(shape) in _KERNEL_AXES:
+        zeros = zero_rows(held.raw_data or module("onnx.numpy_helper").to_array(held).tobytes(), shape[0])
+    return Fact(name, shape, kind, True, array, name, kind, zero_channels=zeros, digest=same)
+
+
+_KERNEL_AXES = (3, 4)
+"""Axes of the weights of a convolution."""
+
+
+def zero_rows(data: bytes, rows: int) -> int:
+    """How many of equal rows of bytes are zero, of those that are not all alike."""
+    import numpy
+
+    return int((~numpy.frombuffer(data, numpy.uint8).reshape(rows, -1).any(axis=1)).sum())
 
 
 def _with_data(tensor: TensorProto, name: str, folder: Path, where: Place) -> TensorProto:

@@ -379,14 +379,18 @@ class Layers(ABC):
         *,
         scale: int | None = None,
         size: Sequence[int] | None = None,
+        mode: Literal["nearest", "linear", "cubic"] | None = None,
+        corners: Literal["half-pixel", "align-corners", "asymmetric"] | None = None,
         **keys: Unpack[OutputKeys],
     ) -> str:
         """An image [N, C, H, W] or signal [N, C, L] made larger or smaller.
 
         ``scale``: Factor on height and width; either this or ``size``.
         ``size``: The output's [height, width], or [length].
+        ``mode``: What an output is: its nearest input, a blend of two or four along each axis.
+        ``corners``: What lies together: centres of pixels in both images, or first corners.
         """
-        return self._append("resize", x, keys, scale=scale, size=size)[0]
+        return self._append("resize", x, keys, scale=scale, size=size, mode=mode, corners=corners)[0]
 
     def slice(
         self,

@@ -113,7 +113,8 @@ class SubgraphContext:
         scaled = tensor.scales > 1 and tensor.type in NARROW
         scales = tensor.scales * SCALE_BYTES if scaled else 0
         value = tensor.value
-        return state.add(Fact(name, shape, element, True, value, origin, element, scales))
+        zeros = tensor.zero_channels
+        return state.add(Fact(name, shape, element, True, value, origin, element, scales, zeros))
 
     def shape(self, number: int) -> tuple[int, ...]:
         """The shape as the file has it."""

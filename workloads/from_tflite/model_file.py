@@ -58,6 +58,8 @@ class TfliteTensor:
     """Whether it keeps its value from run to run."""
     value: NDArray[Any] | None = field(default=None, compare=False)
     """The value of a small constant."""
+    zero_channels: int = 0
+    """Output channels of filters, the first of their axes, whose weights are all zero."""
 
     @property
     def elements(self) -> int:
@@ -234,6 +236,7 @@ class _FlatbufferReader:
             quantisation.ScaleLength() if quantisation else 0,
             bool(tensor.IsVariable()) and stored is None,
             None if stored is None else self._value(name, shape, kind, stored, sparse),
+            0 if stored is None or sparse else _zero_channels(shape, kind, stored),
         )
 
     def _value(
@@ -281,6 +284,14 @@ class _FlatbufferReader:
                 value = getattr(holder, name)()
                 found[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return found
+
+
+def _zero_channels(shape: Sequence[int], kind: str, stored: NDArray[Any]) -> int:
+    """The channels of filters whose weights are all zero, where others are not: filters are symmetric."""
+    if len(shape) != 4 or kind not in ("FLOAT32", "FLOAT16", "INT8") or not stored.any():
+        return 0
+    rows = stored[: prod(shape) * TYPE_BITS[kind] // 8].reshape(shape[0], -1)
+    return int((~rows.any(axis=1)).sum())
 
 
 def _fields(names: Sequence[str]) -> Sequence[str]:

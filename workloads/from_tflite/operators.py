@@ -50,8 +50,16 @@ def elementwise(at: SubgraphContext, op: TfliteOperator) -> None:
 def of_first_operand(at: SubgraphContext, op: TfliteOperator) -> None:
     """The other operands say only what the output's shape says, too."""
     known = OPERATORS[op.name]
-    attributes = {"mode": known.mode} if known.mode else {}
+    attributes = _resized(op, known.mode) if known.mode else {}
     at.node(known.form, [at.name(op.input(0))], at.outputs(op), attributes)
+
+
+def _resized(op: TfliteOperator, mode: str) -> dict[str, str]:
+    """ONNX's attributes of a resize."""
+    rules = {"align_corners": op.integer("AlignCorners"), "half_pixel": op.integer("HalfPixelCenters")}
+    rule = next((name for name, asked in rules.items() if asked), "asymmetric")
+    place = "floor" if rule == "asymmetric" else "round_prefer_ceil"
+    return {"mode": mode, "coordinate_transformation_mode": rule, "nearest_mode": place}
 
 
 @operator("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D")

@@ -95,7 +95,9 @@ def _(op: models.ResizeOp, ctx: BuildContext) -> Value:
         what = f"a size of {len(size)} numbers for '{ctx.x.name}', which has shape {list(ctx.x.shape)}"
         ctx.refuse(what, f"give {len(image)}", "size")
     shape = (*ctx.x.shape[:2], *size)
-    return ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=Scaling())
+    rounded = op.mode != "nearest" or op.corners != "asymmetric"
+    scaling = Scaling(op.mode, op.corners, rounded)
+    return ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=scaling)
 
 
 @build_op.register

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from chipmodel.model.attributes import CornerRule, ResizeMode
 from workloads.from_yaml.field_types import (
     MAX_COUNT,
     ActivatedOp,
@@ -237,6 +238,12 @@ class ResizeOp(OneInputOp):
     scale: Count | None = Field(None, description="Factor on height and width; either this or `size`.")
     size: Annotated[list[Count], Field(min_length=1, max_length=2)] | None = Field(
         None, description="The output's [height, width], or [length]."
+    )
+    mode: ResizeMode = Field(
+        "nearest", description="What an output is: its nearest input, a blend of two or four along each axis."
+    )
+    corners: CornerRule = Field(
+        "half-pixel", description="What lies together: centres of pixels in both images, or first corners."
     )
 
 

@@ -54,7 +54,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from chipmodel.model.attributes import Scaling
+from chipmodel.model.attributes import ResizeMode, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import catalogue
@@ -162,7 +162,7 @@ class LayeredNetwork:
         elif kind in JOINS:
             self.x = JOINS[kind](self.net, name, x, [self._called(text) for text in texts])
         elif kind == "up":
-            self.x = self._enlarged(name, x, texts[0], linear="n" not in texts)
+            self.x = self._enlarged(name, x, texts[0], "nearest" if "n" in texts else "linear")
         else:
             self.x = self._layer_of(kind, name, x, *self._arguments(texts))
 
@@ -206,10 +206,10 @@ class LayeredNetwork:
         least = {"v": 1, "y": 8}.get(text[-1:])
         return max(least, int(int(text[:-1]) * self.width)) if least else float(text or 1)
 
-    def _enlarged(self, name: str, x: Value, text: str, linear: bool) -> Value:
+    def _enlarged(self, name: str, x: Value, text: str, mode: ResizeMode) -> Value:
         sizes = [n * int(text) for n in x.shape[2:]] if text.isdigit() else list(self._called(text).shape[2:])
         shape = (*x.shape[:2], *sizes)
-        return self.net.vector("resize", name, [x], shape, rows=sizes[0], attributes=Scaling(linear))
+        return self.net.vector("resize", name, [x], shape, rows=sizes[0], attributes=Scaling(mode))
 
 
 def append(net: ProgramBuilder, entry: Mapping[str, Any], values: OptionValues) -> None:

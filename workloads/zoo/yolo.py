@@ -2,14 +2,15 @@
 
 ``outputs=raw`` ends in one tensor of boxes and one of classes for each stride, before the sigmoid, as ESP-DL
 exports them, which also makes one op of each swish; ``decoded`` joins and decodes them as the exporter of
-Ultralytics does: (1, 4 + classes, anchors). YOLO26 has its one-to-one head only, no distribution of
-distances, and leaves out the choice of the best anchors at its end. Convolutions end in a swish: a sigmoid
-and a multiplication.
+Ultralytics does: (1, 4 + classes + what a task adds, anchors). YOLO26 has its one-to-one head only, no
+distribution of distances, and leaves out the choice of the best anchors at its end. Convolutions end in a
+swish: a sigmoid and a multiplication.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import ceil
 
 from chipmodel.model.attributes import AlongAxis, AxisOrder
@@ -138,14 +139,16 @@ def _yolo(
     yolo = YoloBuilder(net, version, WIDTHS[scale], head)
     features = _neck(yolo, _backbone(yolo, image(net, sizes[0])))
     heads = [_head(yolo, f"head{i}", x, features[0].shape[1], sizes[1]) for i, x in enumerate(features)]
+    further = [
+        _further(yolo, f"head{number}.{task}", feature, features[0].shape[1], FURTHER[task])
+        for number, feature in enumerate(features if task != "detect" else ())
+    ]
     if outputs == "raw":
-        for pair in heads:
-            for part in pair:
-                net.output(part)
+        for part in (*chain.from_iterable(heads), *further):
+            net.output(part)
     else:
-        net.output(_decoded(yolo, heads, sizes[1]))
-    for number, feature in enumerate(features if task != "detect" else ()):
-        net.output(_further(yolo, f"head{number}.{task}", feature, features[0].shape[1], FURTHER[task]))
+        found = [_decoded(yolo, heads, sizes[1]), *_decoded_further(net, task, further)]
+        net.output(concat(net, "found", found) if further else found[0])
     if task == "segment":
         net.output(_masks(yolo, features[0]))
 
@@ -214,6 +217,28 @@ def _further(yolo: YoloBuilder, name: str, x: Value, first: int, numbers: int) -
     for index in (1, 2):
         x = blocks.activated(yolo.net, f"{name}{index}", x, max(first // 4, numbers), 3)
     return yolo.net.conv(name, x, numbers, 1)
+
+
+def _decoded_further(net: ProgramBuilder, task: str, further: Sequence[Value]) -> Iterator[Value]:
+    """(1, numbers, anchors): coefficients of masks as they are; of points, places in pixels and a score."""
+    if not further:
+        return
+    parts = [net.reshape(each, (1, each.shape[1], -1)) for each in further]
+    x = concat(net, f"{task}.anchors", parts, axis=2)
+    if task == "pose":
+        points, anchors = FURTHER[task] // 3, x.shape[2]
+        place, seen = split(net, "points.cut", net.reshape(x, (1, points, 3, anchors)), (2, 1), axis=2)
+        for name, kind, numbers in (
+            ("twice", "mul", 1),
+            ("centre", "add", 2 * anchors),
+            ("pixels", "mul", anchors),
+        ):
+            place = net.elementwise(
+                kind, f"points.{name}", [place], weights=[net.weight(f"points.{name}.by", numbers)]
+            )
+        x = concat(net, "points", [place, net.elementwise("sigmoid", "points.seen", [seen])], axis=2)
+        x = net.reshape(x, (1, FURTHER[task], anchors))
+    yield x
 
 
 def _masks(yolo: YoloBuilder, x: Value) -> Value:

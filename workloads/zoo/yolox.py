@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from chipmodel.model.attributes import AxisOrder, Scaling
+from chipmodel.model.attributes import AxisOrder, ResizeMode, Scaling
 from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value
@@ -28,13 +28,13 @@ BOX = 4
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """What convolutions, neck and head share; ``linear`` resizing blends neighbours, and ``whole`` 3x3
+    """What convolutions, neck and head share; ``resize``: how the neck enlarges images. ``whole`` 3x3
     convolutions take the place of depthwise separable ones."""
 
     net: ProgramBuilder
     pad: Padding | None
     depth: int
-    linear: bool = False
+    resize: ResizeMode = "nearest"
     whole: bool = False
 
     def conv(self, name: str, x: Value, channels: int, kernel: int = 1, stride: int = 1) -> Value:
@@ -64,7 +64,7 @@ class Detector:
         reduced = self.conv(f"{name}.fpn", x, channels)
         shape = (*reduced.shape[:2], *lateral.shape[2:])
         enlarged = self.net.vector(
-            "resize", f"{name}.up", [reduced], shape, rows=shape[2], attributes=Scaling(self.linear)
+            "resize", f"{name}.up", [reduced], shape, rows=shape[2], attributes=Scaling(self.resize)
         )
         joined = concat(self.net, f"{name}.join", [enlarged, lateral])
         return reduced, self.stack(name, joined, channels, self.depth)
@@ -91,10 +91,10 @@ class Detector:
 
 
 def st_yoloxn(
-    net: ProgramBuilder, *, size: int, classes: int, depth: float, width: float, resize: str
+    net: ProgramBuilder, *, size: int, classes: int, depth: float, width: float, resize: ResizeMode
 ) -> None:
     """Outputs: ``head1`` to ``head3`` (1, 5 + classes, height, width) at strides 8, 16 and 32."""
-    detector = Detector(net, "same", max(round(depth * 3), 1), linear=resize == "linear")
+    detector = Detector(net, "same", max(round(depth * 3), 1), resize=resize)
     neck = detector.neck(_csp_darknet(detector, image(net, size), int(64 * width)))
     for number, feature in enumerate(neck, start=1):
         name = f"head{number}"

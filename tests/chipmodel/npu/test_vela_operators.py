@@ -21,7 +21,7 @@ CHIPS = {
     "u55 5.2": load_chip("alif-e7", ("npu.ethos.compiler=vela-5.2",)),
     "u85 4.5": load_chip("corstone-320", ("npu.ethos.compiler=vela-4.5",)),
     "u85 5.2": load_chip("corstone-320"),
-    "none": load_chip("stm32n6"),
+    "none": load_chip("luna-csk6"),
 }
 
 

@@ -16,7 +16,7 @@ from chipmodel.pipeline.request import PlanRequest
 from dma.residency.tool_pools import as_tool_keeps, pooled_as_made, tensors_left
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
-from workloads.zoo.layers import concat, shuffle_channels
+from workloads.zoo.layers import concat, shuffle_channels, split
 
 
 def chip(*settings: str) -> Chip:
@@ -169,6 +169,31 @@ def test_the_tools_cpu_copies_channels_that_cannot_stay(
     board = chip("vendor.copy_cycles=25")
     found = {op.name: op.further_cycles for op in as_tool_keeps(joined(channels, shared), board).ops()}
     assert [found["j"], found["s"]] == [25 * concats, 25 * shuffled]
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes", "axis", "bytes_copied"),
+    [
+        ((1, 65, 1344), (64, 1), 1, 65 * 1344),  # between words
+        ((1, 72, 1344), (64, 8), 1, 0),
+        ((1, 17, 3, 1344), (2, 1), 2, 51 * 1344),  # points: places and a score
+        ((1, 64, 1344), (1343, 1), 2, 0),  # positions lie one after another
+        ((1, 65, 32, 42), (64, 1), 1, 0),  # an image has channels where they are
+    ],
+)
+def test_the_tools_cpu_cuts_what_is_no_image_between_words(
+    shape: tuple[int, ...], sizes: tuple[int, ...], axis: int, bytes_copied: int
+) -> None:
+    builder = ProgramBuilder("net")
+    cut = split(builder, "s", builder.input("x", shape), sizes, axis)
+    builder.output(
+        concat(
+            builder, "j", [builder.elementwise("relu", f"r{n}", [each]) for n, each in enumerate(cut)], axis
+        )
+    )
+    board = chip("vendor.copy_cycles=25")
+    found = {op.name: op.further_cycles for op in as_tool_keeps(builder.build(), board).ops()}
+    assert [found["s"], found["j"]] == [25 * bytes_copied] * 2
 
 
 def test_ssd_leaves_the_tensor_that_the_board_has_in_external_ram() -> None:

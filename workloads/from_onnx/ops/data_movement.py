@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
+from typing import cast, get_args
 
 from chipmodel.model.attributes import (
     Attributes,
     AxisOrder,
+    CornerRule,
     Margins,
     OverAxes,
     PixelBlocks,
+    ResizeMode,
     Scaling,
     SliceRanges,
 )
@@ -57,12 +60,27 @@ def pad(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("Expand", "Tile", "Resize", "Upsample")
 def repeat(low: OnnxLowering, node: OnnxNode) -> None:
     """Rows are repeated or interpolated along some axes."""
-    mode = node.text("mode", "nearest")
-    scaling = Scaling(mode == "linear") if mode in ("nearest", "linear") else None
     if node.op in ("Resize", "Upsample"):
-        _reshaping(low, node, "resize", scaling)
+        _reshaping(low, node, "resize", _scaling(node))
     else:
         _reshaping(low, node, node.op.lower(), None)
+
+
+_RULES: Mapping[str, CornerRule] = {
+    **dict.fromkeys(("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"), "half-pixel"),
+    "align_corners": "align-corners",
+    "asymmetric": "asymmetric",
+}
+
+
+def _scaling(node: OnnxNode) -> Scaling | None:
+    """How a resize takes its inputs; None where other inputs say it (``tf_crop_and_resize``)."""
+    mode = node.text("mode", "nearest")
+    rule = node.text("coordinate_transformation_mode", "half_pixel" if node.op == "Resize" else "asymmetric")
+    if mode not in get_args(ResizeMode) or rule not in _RULES or node.integer("antialias", 0):
+        return None
+    rounded = node.text("nearest_mode", "round" if node.op == "Resize" else "floor") != "floor"
+    return Scaling(cast("ResizeMode", mode), _RULES[rule], rounded or mode != "nearest")
 
 
 def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:

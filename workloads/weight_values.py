@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from chipmodel.model.program import Program
 from chipmodel.model.work import Recurrent
-from workloads.from_tflite.schema import NUMPY_OF_TYPE, names_of, package
+from workloads.build.element_types import NUMPY_OF_TYPE
+from workloads.from_tflite.schema import names_of, package
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from chipmodel.model.program import DTYPE_BITS
-from workloads.from_onnx.graph import FLOATS, Fact, OnnxNode
+from workloads.build.element_types import FLOATS
+from workloads.from_onnx.graph import Fact, OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering
 from workloads.from_onnx.operator_table import operators
 from workloads.from_onnx.views import RESHAPES

@@ -10,7 +10,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Unshaped
-from chipmodel.model.program import DTYPE_BITS
 from chipmodel.records import dataclass
 from workloads.from_onnx.onnx_package import AttributeProto, GraphProto, NodeProto, inner_graphs, module
 
@@ -19,35 +18,6 @@ if TYPE_CHECKING:
 
 LIMIT = 1 << 16
 """Most elements of a constant whose value is kept (assumed): shapes, indices and scales, but no weights."""
-
-ELEMENT_NAMES: Mapping[int, str] = {
-    2: "uint8",
-    3: "int8",
-    4: "uint16",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    9: "bool",
-    12: "uint32",
-    13: "uint64",
-    21: "uint4",
-    22: "int4",
-}
-"""Element types that deployment does not change, by their number in ``onnx.TensorProto.DataType``."""
-
-ELEMENT_BITS: Mapping[int, int] = {
-    **{number: DTYPE_BITS[name] for number, name in ELEMENT_NAMES.items()},
-    **dict.fromkeys((10, 16), 16),
-    **dict.fromkeys((17, 18, 19, 20, 24), 8),
-    1: 32,
-    11: 64,
-    23: 4,
-}
-"""Bits of an element in the file."""
-
-FLOATS = frozenset({1, 10, 11, 16, 17, 18, 19, 20, 23, 24})
-"""FLOAT, FLOAT16, DOUBLE, BFLOAT16, the FLOAT8 and FLOAT4 types: deployment replaces them by its own type."""
-
 
 ACTIVATION = "activation"
 """The attribute of a node that applies a function to its result, as TensorFlow Lite's arithmetic may."""

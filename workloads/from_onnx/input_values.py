@@ -8,8 +8,9 @@ from typing import Any
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.suggestions import shown, suggest
+from workloads.build.element_types import ELEMENT_NAMES, FLOATS
 from workloads.from_onnx.constant_folding import EVALUATION_FAULTS
-from workloads.from_onnx.graph import ELEMENT_NAMES, FLOATS, Fact
+from workloads.from_onnx.graph import Fact
 from workloads.from_onnx.input_shapes import declared_shape
 from workloads.from_onnx.onnx_package import GraphProto, module
 

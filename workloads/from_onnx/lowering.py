@@ -15,17 +15,9 @@ from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
 from chipmodel.model.work import Vector, Work
 from workloads.build.builder import ProgramBuilder
+from workloads.build.element_types import ELEMENT_BITS, ELEMENT_NAMES, FLOATS
 from workloads.build.shapes import Value, bias_dtype, point_rows, tensor_bytes
-from workloads.from_onnx.graph import (
-    ELEMENT_BITS,
-    ELEMENT_NAMES,
-    FLOATS,
-    Fact,
-    OnnxNode,
-    fault,
-    unfit,
-    unique_name,
-)
+from workloads.from_onnx.graph import Fact, OnnxNode, fault, unfit, unique_name
 from workloads.from_onnx.graph_view import GraphView
 from workloads.from_onnx.onnx_package import module
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from math import nan
 
 from chipmodel.records import dataclass
-from workloads.from_onnx.graph import FLOATS, OnnxNode
+from workloads.build.element_types import FLOATS
+from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.graph_view import GraphView
 
 LEAST_FLOAT16 = -65504.0

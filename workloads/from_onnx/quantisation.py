@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workloads.from_onnx.graph import FLOATS, OnnxNode
+from workloads.build.element_types import FLOATS
+from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.graph_view import GraphView
 
 SMALL_INTEGERS = frozenset({2, 3, 4, 5, 21, 22})

@@ -14,9 +14,9 @@ from math import prod
 from chipmodel.answers.arena import ArenaRequest
 from chipmodel.errors import BadInput
 from chipmodel.geometry.rounding import round_up
+from workloads.build.element_types import TYPE_BITS
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
-from workloads.from_tflite.schema import TYPE_BITS
 
 ALIGNMENT = 16
 """Bytes: MicroArenaBufferAlignment in micro_arena_constants.h."""

@@ -13,11 +13,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput
+from workloads.build.element_types import ELEMENT_OF_TYPE
 from workloads.build.read_options import Reading
 from workloads.from_onnx.graph import Fact, OnnxNode, unique_name, unused_name
 from workloads.from_onnx.input_shapes import empty_is_constant
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph, TfliteTensor
-from workloads.from_tflite.schema import ELEMENT_OF_TYPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

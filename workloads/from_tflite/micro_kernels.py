@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from workloads.build.element_types import TYPE_BITS
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph
 from workloads.from_tflite.operator_table import OPERATORS
-from workloads.from_tflite.schema import TYPE_BITS
 
 _LETTERS: Mapping[str, str] = {
     "f": "FLOAT32",

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.records import dataclass
-from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, NUMPY_OF_TYPE, TYPE_BITS, names_of, package
+from workloads.build.element_types import NUMPY_OF_TYPE, TYPE_BITS
+from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, names_of, package
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import stat
 from collections.abc import Generator, Iterable
@@ -45,7 +44,7 @@ def write_together(files: Iterable[tuple[Path, Content]]) -> None:
                 if target.exists() and not target.is_file():
                     pipes.append((path, raw))
                     continue
-                temporary = target.with_name(f".{target.name[:SHOWN_NAME]}.{secrets.token_hex(4)}")
+                temporary = target.with_name(f".{target.name[:SHOWN_NAME]}.{os.urandom(4).hex()}")
                 staged.append((temporary, target))
                 _write(temporary, raw, target)
         for path, raw in pipes:  # First, as what went into one cannot be taken back.

@@ -26,6 +26,7 @@ from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.plan_file import verify_file
 from reports.export.layout import layout_of
 from tests.support.chips import tiny_chip
+from tests.support.mistakes import mistakes
 from tests.support.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
@@ -186,47 +187,11 @@ def damaged(path: tuple[str | int, ...], value: object) -> str:
 
 
 DELETE = object()
-COMMAND = ("commands", 2)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("set", 1), None, "set[1]: expected a string, not nothing"),
-        (("capacity_bytes",), 1.0, "capacity_bytes: expected a whole number of 0 or more, not 1.0"),
-        (("peak_bytes",), True, "peak_bytes: expected a whole number of 0 or more, not true"),
-        (("buffers", 0, "live", 1), [3], "buffers[0].live[1]: expected 2 numbers, not 1"),
-        (("buffers", 0, "live", 1), [3, 2], "buffers[0].live[1]: [3, 2) is not an interval"),
-        (("buffers", 0, "live", 1), [-1, 2], "buffers[0].live[1]: [-1, 2) is not an interval"),
-        (
-            ("commands", 0),
-            {},
-            "commands[0]: no command: none of dma_start, dma_move, dma_wait, release, acquire, compute, "
-            "branch, repeat",
-        ),
-        (("commands", 0, "direction"), "up", "commands[0].direction: expected load or store, not 'up'"),
-        (("commands", 0, "at", "weights_of"), DELETE, "commands[0].at: the key 'tensor' is missing"),
-        (("commands", 1, "op"), DELETE, "commands[1]: the key 'op' is missing"),
-        ((*COMMAND, "rows"), [0, 1, 2], "commands[2].rows: expected 2 numbers, not 3"),
-        ((*COMMAND, "reads", 1, "rows"), [3, 3, 4], "commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "rows"), [0, 5, 4], "commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "rows"), [-1, 2, 4], "commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), [1, 3, 2], "commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), [0, 0, 0], "commands[2].reads[1]: rows and channels must be"),
-        ((*COMMAND, "reads", 1, "channels"), DELETE, "commands[2].reads[1]: the key 'channels' is missing"),
-        ((*COMMAND, "reads", 1, "rows"), DELETE, "commands[2].reads[1]: the key 'rows' is missing"),
-        (
-            ("commands", 4, "iterations"),
-            "x" * 99,
-            "commands[4].iterations: expected a whole number of 0 or more, not 'xxx",
-        ),
-        (("commands", 4, "iterations"), 1_000_001, "commands[4].iterations: at most 1,000,000 iterations"),
-    ],
-)
-def test_a_malformed_value_is_named_by_its_path_and_place(
-    path: tuple[str | int, ...], value: object, message: str
-) -> None:
-    text = damaged(path, value)
+@pytest.mark.parametrize(("at", "written", "message"), mistakes("plan_file"))
+def test_a_malformed_value_is_named_by_its_path_and_place(at: str, written: str, message: str) -> None:
+    text = damaged(json.loads(at), DELETE if written == "gone" else json.loads(written))
     error = refusal_of(text)
     assert error is not None
     assert error.what.startswith(message)

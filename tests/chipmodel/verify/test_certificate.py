@@ -27,6 +27,7 @@ from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
+from tests.support.mistakes import mistakes
 
 
 def pinned(name: str, size: int, offset: int, start: int = 0, stop: int = 9) -> Buffer:
@@ -181,39 +182,9 @@ def test_a_certificate_survives_json(seed: int) -> None:
     assert rests_on(certificate)
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({}, "c.json:1:1: the key 'kind' is missing"),
-        ([], "c.json:1:1: expected an object, not a list"),
-        ({"kind": ["LiveSet"]}, "c.json:1:10: kind: expected LiveSet or Tallest"),
-        ({"kind": "Promise", "bytes": 3}, "Searched, not 'Promise'"),
-        ({"kind": "LiveSet", "bytes": 3}, "the key 'position' is missing"),
-        (
-            {"kind": "LiveSet", "bytes": "3", "position": 0, "buffers": []},
-            "c.json:1:30: bytes: expected a whole",
-        ),
-        ({"kind": "LiveSet", "bytes": None, "position": 0, "buffers": []}, "bytes: expected a whole number"),
-        (
-            {"kind": "LiveSet", "bytes": 3, "position": 0, "buffers": [1]},
-            "buffers[0]: expected a string, not 1",
-        ),
-        ({"kind": "Reachable", "bytes": 3, "floor": 2}, "floor: expected an object, not 2"),
-        (
-            {"kind": "Reachable", "bytes": 3, "floor": {"kind": "Contradiction"}},
-            "floor.kind: expected LiveSet or",
-        ),
-        ({"kind": "Regions", "bytes": 3, "position": 0, "buffers": 2}, "buffers: expected a list, not 2"),
-        (
-            {"kind": "Regions", "bytes": 1 << 63, "position": 0, "buffers": []},
-            "bytes: 9223372036854775808 is too",
-        ),
-        ({"kind": "Contradiction", "bytes": 4, "buffers": []}, "bytes: a contradiction excludes"),
-        ({"kind": "Searched", "bytes": 4, "solver": "x", "nodes": -1, "record": ""}, "nodes: expected"),
-    ],
-)
-def test_a_malformed_certificate_is_refused(record: object, message: str) -> None:
+@pytest.mark.parametrize(("record", "message"), mistakes("certificate"))
+def test_a_malformed_certificate_is_refused(record: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
-        read(record)
+        read(json.loads(record))
     assert message in str(refused.value)
     assert str(refused.value).endswith("hint: look again")

@@ -9,6 +9,7 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.verify.packing_answer import judge, read_claim
 from tests.support.command_line import call
+from tests.support.mistakes import mistakes
 from workloads.packing.problem_csv import parse_packing
 
 TEXT = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n"
@@ -53,33 +54,9 @@ def test_correct_answers_pass() -> None:
     assert faults_of({key: GOOD[key] for key in list(GOOD)[:7]}) == ()
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (GOOD | {"offsets": GOOD["offsets"] | {"b2": 6}}, "share bytes [6, 8)"),
-        (GOOD | {"offsets": {"b1": 0}}, "has no offset"),
-        (GOOD | {"offsets": GOOD["offsets"] | {"b9": 6}}, "no buffer 'b9'"),
-        (GOOD | {"offsets": None}, "has no offsets"),
-        (GOOD | {"arena_bytes": 13}, "has a peak of 13 bytes, not 12"),
-        (GOOD | {"peak_bytes": 11}, "has a peak of 12 bytes, not 11"),
-        (GOOD | {"lower_bound_bytes": 11}, "optimal, but it has a peak of 12"),
-        (GOOD | {"capacity_bytes": 11}, "no plan that fits"),
-        (GOOD | {"certificate": GOOD["certificate"] | {"bytes": 13}}, "it claims 13 bytes"),
-        (GOOD | {"certificate": GOOD["certificate"] | {"position": 3}}, "not alive at 3"),
-        (GOOD | {"fits": False}, "it says fits false, and it is true"),
-        (GOOD | {"fits": 1}, "it says fits 1, and it is true"),
-        (GOOD | {"gap": 0.5}, "it says gap 0.5, and it is 0.0"),
-        (GOOD | {"gap": None}, "it says gap nothing"),
-        (GOOD | {"buffers": 6}, "it says buffers 6, and it is 5"),
-        (GOOD | {"largest_live_set": GOOD["largest_live_set"] | {"bytes": 8}}, "it says largest_live_set"),
-        (GOOD | {"largest_live_set": None}, "it says largest_live_set nothing"),
-        (GOOD | {"explanation": ["b9"]}, "its explanation names 'b9', no buffer"),
-        (INFEASIBLE | {"certificate": None}, "no certificate"),
-        (INFEASIBLE | {"capacity_bytes": 12}, "does not exclude"),
-    ],
-)
-def test_every_false_statement_is_found(answer: dict[str, Any], message: str) -> None:
-    faults = faults_of(answer)
+@pytest.mark.parametrize(("answer", "changes", "message"), mistakes("packing_answer"))
+def test_every_false_statement_is_found(answer: str, changes: str, message: str) -> None:
+    faults = faults_of({"GOOD": GOOD, "INFEASIBLE": INFEASIBLE}[answer] | json.loads(changes))
     assert any(message in fault for fault in faults), faults
 
 

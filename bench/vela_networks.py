@@ -5,7 +5,9 @@ with random weights, and compiled by Vela's older compiler, as NXP's is, with bo
 configuration has for Ethos-U65 at 1 GHz: 3.75 GB/s of DRAM, those of preset ``imx93``, and 12 GB/s.
 
     python -m venv vela && vela/bin/pip install ethos-u-vela
-    python -m bench.vela_networks --vela vela/bin/vela
+    python -m bench.vela_networks --vela vela/bin/vela [--only ultraface,yolov4_tiny,...]
+
+Beside it stand the default plan and the bound over listed plans, on the preset with Vela's cycles of ops.
 """
 
 from __future__ import annotations
@@ -22,13 +24,20 @@ from typing import Any
 import numpy as np
 
 from bench.vela_network import SAME
+from chipmodel.bounds.listed import with_listed_bound
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.track_record import LEAVE
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
+from chipmodel.rewrites.in_place import reuse
 from tests.support.tflite_writer import GraphWriter, ModelWriter
 from workloads.load import load
 
+AS_VELA = ("npu.ethos.border_blocks=whole", "npu.ethos.weights_on_port=no")
+"""With these an op takes as many cycles as Vela says (``bench.vela_ops``)."""
 SYSTEMS = ("Ethos_U65_High_End", "Ethos_U65_Client_Server")
 VALID = 1
 NAMES: Mapping[str, tuple[str, str]] = {
@@ -47,17 +56,28 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the milliseconds of each network: measured, predicted, and Vela's estimates."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--vela", required=True, help="the command of ethos-u-vela")
-    vela = parser.parse_args(argv).vela
-    print("| network | measured ms | chipmodel | Vela, 3.75 GB/s | DRAM MB | Vela, 12 GB/s | DRAM MB |")
-    print("| --- |" + " ---: |" * 6)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args(argv)
+    ours = "| network | measured ms | predicted | plan | bound"
+    print(f"{ours} | Vela, 3.75 GB/s | DRAM MB | Vela, 12 GB/s | DRAM MB |")
+    print("| --- |" + " ---: |" * 8)
     for row in load_chip("imx93").measured:
-        if row.traits.kind != LEAVE:
+        if row.traits.kind != LEAVE or not any(each in row.workload for each in args.only.split(",")):
             continue
         with TemporaryDirectory() as folder:
             file = write_program(load(row.workload), Path(folder) / "network.tflite")
-            found = (estimate(vela, file, system) for system in SYSTEMS)
+            found = (estimate(args.vela, file, system) for system in SYSTEMS)
             cells = " | ".join(f"{milliseconds:.2f} | {moved:.1f}" for milliseconds, moved in found)
-        print(f"| {row.workload} | {row.measured:g} | {row.predicted:.2f} | {cells} |", flush=True)
+        ours = f"{row.measured:g} | {row.predicted:.2f} | {planned(load(row.workload))}"
+        print(f"| {row.workload} | {ours} | {cells} |", flush=True)
+
+
+def planned(program: Program) -> str:
+    """Milliseconds of the default plan, and of the bound."""
+    chip = load_chip("imx93", AS_VELA)
+    request = PlanRequest(reuse(program, "all"), chip, streamer="auto", cascade=CASCADE_AUTO)
+    found = with_listed_bound(run(request))
+    return " | ".join(f"{chip.milliseconds(each):.2f}" for each in (found.trace.cycles, found.bound.cycles))
 
 
 def estimate(vela: str, file: Path, system: str) -> tuple[float, float]:

@@ -64,8 +64,8 @@ def test_kernels_of_tensorflow_lite_with_the_scales_of_their_channels(tmp_path: 
     depthwise = next(op for op in written.graphs[0].operators if op["name"] == "DEPTHWISE_CONV_2D")
     number: int = depthwise["inputs"][1]
     tensor: dict[str, Any] = written.graphs[0].tensors[number]
-    stored: bytes = written.buffers[tensor["buffer"]]
-    kernel = np.frombuffer(bytes(stored), np.int8).reshape(tensor["shape"])
+    buffer: int = tensor["buffer"]
+    kernel = np.frombuffer(written.buffers[buffer], np.int8).reshape(tensor["shape"])
     rows = found[tensor["name"]].reshape(kernel.shape[3], -1)
     assert rows[5, :9].tobytes() == kernel[0, :, :, 5].tobytes()
     assert rows[5, 9:].tobytes() == np.float32(tensor["scale"][5]).tobytes()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput, Place
-from workloads.from_onnx.graph import FLOATS, LIMIT, Fact
+from workloads.build.element_types import FLOATS
+from workloads.from_onnx.graph import LIMIT, Fact
 from workloads.from_onnx.onnx_package import (
     GraphProto,
     ModelProto,

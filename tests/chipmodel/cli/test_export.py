@@ -168,6 +168,9 @@ def test_cores_are_exported_one_by_one(tmp_path: Path, capsys: pytest.CaptureFix
     assert [len(part.splitlines()) - 1 for part in parts] == [len(core["buffers"]) for core in planned]
     ops = list(csv.DictReader(call(capsys, "export", result, "--as", "csv")[1].splitlines()))
     assert {row["core"] for row in ops} <= {"0", "1"}
+    to = ("--as", "c", "--core", "1", "--folder", tmp_path / "c")
+    assert call(capsys, "export", plan, "zoo:resnet8", *to)[0] == 0
+    assert {each.name for each in (tmp_path / "c").iterdir()} == {"resnet8_plan.h", "resnet8_plan.c"}
 
 
 def test_a_plan_that_does_not_fit_is_exported_to_be_packed_again_only(

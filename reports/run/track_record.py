@@ -82,10 +82,10 @@ def _unknown(result: Result, record: TrackRecord) -> str:
 
 def _basis(like: NetworkClass) -> str:
     """What the interval of a class rests on."""
+    if not like.promises:
+        return f"no error promised; {_networks(like)}, spread as on other boards"
     if not like.is_known:
         return f"no error promised; it has all of the {_networks(like)}"
-    if not like.promises:
-        return f"{_networks(like)}, spread as on other boards"
     return f"made for {SHARE:.0%} of further families, from {len(like.families)} with {like.kind}"
 
 

@@ -140,7 +140,7 @@ _NAMES = (
     (rf"mobilenetv?2(?P<b>b?)_{_W}_pt", "mobilenetv2?width={w}&variant=pytorchcv{b}"),
     (rf"mobilenet_?v2_{_W}", "mobilenetv2?width={w}"),
     (r"mobilenet_?v2", "mobilenetv2"),
-    (r"mobilenet_?v3_?(?P<v>small|large)(?:_?100)?", "mobilenetv3?variant={v}"),
+    (r"mobilenet_?v3_?(?P<v>small|large)(?:_?(?P<w>\d{3}))?", "mobilenetv3?variant={v}&width={w}"),
     (rf"mobilenet_?v?1?b?_{_W}", "mobilenetv1_025?width={w}&classes=1000"),
     (r"mobilenet_?v1", "mobilenetv1_025?input=128&classes=1000"),
     (rf"fdmobilenet_{_W}", "fdmobilenet?width={w}"),
@@ -201,6 +201,10 @@ _NAMES = (
     (r"st_movenet(?:_lightning)?(?:_heatmaps)?", "movenet"),
     (r"movenet(?:_lightning)?", "movenet?classes=17"),
     (rf"deeplab_?v3_(?:mobilenet_?v2|mnv2)_{_W}_aspp(?P<v>v1|v2)", "deeplabv3?width={w}&variant={v}"),
+    (
+        r"deeplab_?v3_(?:mobilenet_?v2|mnv2)_05_16(?:_(?P<size>\d{3}))?_aspp(?P<v>v2)?",
+        "deeplabv3?variant={v}&input={size}",
+    ),
     (rf"deeplab_?v3(?:_mobilenet_?v2)?_{_W}", "deeplabv3?width={w}"),
     (r"deeplab_?v3", "deeplabv3"),
     (r"(?:st_)?yamnet_?e?(?P<v>256|512|1024)?", "yamnet?variant={v}"),
@@ -268,7 +272,7 @@ CORES = re.compile(r"(?:multi|dual)\W?_?core|(?:two|both|2)[\W_]cores", re.IGNOR
 MODES = ("network", "workload", "mode", "runtime_mode", "tool", "tool_version", "precision", "note")
 """Columns that may say so; those of boards name the cores that there are."""
 SILENT = (
-    r"pt|pytorch|torchvision|timm|tf|tflite|onnx|keras|executorch|tflm|esp_dl|st|ml_zoo|p4|s3|actrelu|reid|p50|"
+    r"pt|pytorch|torchvision|timm|tf|tflite|onnx|keras|executorch|tflm|esp_dl|st|ml_zoo|p4|s3|actrelu|reid|p50|pc|uf|ff|"
     r"(?:s8|u?int8)(?:_v1)?|quant(?:ized)?|qdq|ptq|full_integer|per_(?:tensor|channel)|ad01|ic01|kws01|kws_asr|"
     r"(?:runtime_mode_)?(?:single|two|multi|dual)_cores?|ansi_c|inference_runner|[\d.]+_[mg]?(?:flop|mac)s?"
 )
@@ -276,7 +280,7 @@ SILENT = (
 WORDS = (
     rf"(?P<silent>{SILENT})|(?P<classes>{'|'.join(sorted(CLASSES, key=len, reverse=True))})|"
     r"(?P<width>[awx]?(?:[01]\.\d+|0\d\d|100)|[awx]\d{3})|(?P<size>\d{2,4})(?:x\d{2,4})?|"
-    r"(?P<count>\d+)(?:kpt|classes)|(?P<grey>grayscale)"
+    r"(?P<count>\d+)(?:kpts?|classes)|(?P<grey>grayscale)"
 )
 """Words behind a network's name that are known, each to be followed by ``_`` or nothing."""
 _SIZES: Mapping[str, str] = {

@@ -75,17 +75,13 @@ GUARDS = {
     "chipmodel/bounds/time_bound.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/npu/least_costs.py": ("chipmodel/bounds/test_time_bound.py",),
     "chipmodel/bounds/program_windows.py": ("chipmodel/bounds/test_windows.py",),
-    "chipmodel/bounds/fluid.py": (
-        "chipmodel/bounds/test_fluid.py",
-        "chipmodel/bounds/test_straight_chains.py",
-    ),
     **dict.fromkeys(
         (
-            *("solvers/fluid/alone.py", "solvers/fluid/amounts.py", "solvers/fluid/dynamic_program.py"),
-            *("solvers/fluid/groups.py", "solvers/fluid/residents.py", "solvers/fluid/stripes.py"),
-            "solvers/fluid/table.py",
+            *("chipmodel/bounds/columns.py", "chipmodel/bounds/fluid.py", "dma/columns/listed.py"),
+            *("solvers/columns/path.py", "solvers/columns/moves.py"),
+            *("solvers/fluid/amounts.py", "solvers/fluid/borders.py", "solvers/fluid/residents.py"),
         ),
-        ("solvers/fluid/test_dynamic_program.py",),
+        ("chipmodel/bounds/test_listed.py", "chipmodel/bounds/test_straight_chains.py"),
     ),
 }
 """The tests next to each file, below ``tests``."""

@@ -1,7 +1,7 @@
 """Lower bound on cycles over the listed ways to run neighbours (``dma.columns``), with their real steps.
 
-The closed forms of ``chipmodel.bounds.fluid`` hold for any plan whatever; this bound is higher, and holds for
-plans of the list alone: the ladder's, and those of one plan that are given.
+``chipmodel.bounds.time_bound`` holds for any plan whatever; this bound is higher, and holds for plans of the
+list alone: the ladder's, and those of one plan that are given.
 """
 
 from __future__ import annotations

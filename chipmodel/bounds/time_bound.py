@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
-from chipmodel.bounds.fluid import fluid_bound
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.hardware.chip import Chip
@@ -38,10 +37,6 @@ def time_bound(
     moved once, with one set-up in all: a plan may keep data once loaded, but must load them once. Of
     several inferences in a row, each further one loads at least what weights and rings have beyond
     SharedMemory: no more than that can lie there when the one before ends.
-    *Fluid*: compute, transfers and the room in SharedMemory together (``chipmodel.bounds.fluid``); with
-    ``cascades`` any neighbours may be one. ``program`` has ``inferences`` of them
-    (``steady_state.unrolled``), whose ops do not take turns.
-
     *Windows*: data that SharedMemory cannot hold beforehand are moved while ops run
     (``chipmodel.bounds.windows``); what plan files prove, where there is no proof of several inferences.
 
@@ -66,9 +61,7 @@ def time_bound(
         _over_all(runs, "npu", least_compute_cycles(program, chip.cores, cycles, cascades)),
         _over_all(runs, "dma", _least_dma_cycles(program, chip, runs, cascades, inferences)),
     ]
-    fluid = fluid_bound(program, chip, path, cascades, inferences)
-    found.insert(0, fluid)
-    if inferences == 1 or (fluid is None and not cascades):
+    if inferences == 1 or not cascades:
         found.append(window_time_bound(program, chip, path, cascades))
     best = max((bound for bound in (*found, joined) if bound is not None), key=lambda bound: bound.cycles)
     return replace(best, space=space)

@@ -10,6 +10,7 @@ from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, reads
+from chipmodel.npu.least_costs import least_cycles
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
 from dma.columns.ladder import LONGEST
@@ -64,6 +65,11 @@ class ListedWays:
             return self.stretch(start, stop) is None
         chain = self.own.chains.get(tuple(op.name for op in self.ops[start:stop]))
         return chain is not None and (not chain.listed or self.stretch(start, stop) is None)
+
+    def least_cycles(self, run: int) -> int:
+        """The least NPU cycles of a run in any way: in a cascade it may run in bands."""
+        inside, npu = self._inside(run), self.chip.npu
+        return min(least_cycles(npu, inside, columns=True), least_cycles(npu, self.ops[run]))
 
     def _is_tried(self, start: int, stop: int) -> bool:
         return stop - start <= LONGEST or tuple(op.name for op in self.ops[start:stop]) in self.own.chains

@@ -27,7 +27,7 @@ class SharedNumbers:
         self.parts: dict[tuple[object, ...], int] = {}
         self.rows: dict[tuple[object, ...], tuple[int, ...]] = {}
         self.shapes: dict[Op, int] = {}
-        self.shape_of = {op.name: self.shapes.setdefault(_alike(op), len(self.shapes)) for op in ops}
+        self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
 
     def table(self) -> Integers:
@@ -88,7 +88,7 @@ def _width(band: Band | None) -> tuple[int, int] | None:
     return None if band is None else (len(band.columns), band.of)
 
 
-def _alike(op: Op) -> Op:
+def unnamed(op: Op) -> Op:
     """The op without what its cycles do not depend on."""
     blank = tuple("" for _ in op.inputs), tuple("" for _ in op.outputs), tuple("" for _ in op.weights)
     inputs, outputs, weights = blank

@@ -96,6 +96,10 @@ class ListedColumns(Protocol):
         """Whether they may also run in any way whatever."""
         ...
 
+    def least_cycles(self, run: int) -> int:
+        """The least cycles of the run in any way."""
+        ...
+
 
 class Border(NamedTuple):
     """Both borders of a stretch."""

@@ -30,8 +30,8 @@ def border_of(amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) ->
         return None
     most_each, set_up = amounts.problem.most_each, amounts.problem.set_up
     fitting = (
-        *_steps(amounts.loaded_later[start], set_up, amounts.rate_later[start]),
-        *_steps(amounts.loaded_later[stop], set_up, amounts.rate_later[stop]),
+        *_steps(amounts.loaded_later[start], set_up, most_each),
+        *_steps(amounts.loaded_later[stop], set_up, most_each),
         *_steps(amounts.stored_before[start], set_up, most_each),
         *_steps(amounts.stored_before[stop], set_up, most_each),
     )

@@ -70,7 +70,7 @@ def prove(
     search = _PathSearch(problem, columns, levels)
     arrived: list[Cycles] = []
     cycles = search.answer(deadline, arrived).cycles
-    least = search.amounts.least_cycles
+    least = search.repeats.least_cycles
     repeats = [(start, stop, times, least(start, stop)) for start, stop, times in problem.repeats]
     ways = [(w.start, stop, w.table) for stop, found in enumerate(search.links) for w in found]
     numbers = {id(tensor): number for number, tensor in enumerate(problem.tensors)}
@@ -93,9 +93,9 @@ class _PathSearch:
         self.borders = [BorderFunctions(1 << len(each), self.grid.levels) for each in tracked]
         self.links: list[list[_BorderWays]] = [[] for _ in tracked]
         """Ways by the border where they lead."""
-        self.kept = [int(self.amounts.loaded(op.kept)) for op in problem.ops]
+        self.kept = [self.amounts.loaded(op.kept) for op in problem.ops]
         """DMA cycles of what has been kept at each border."""
-        self.repeats = Repeats(self.amounts)
+        self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
 
     def answer(self, deadline: Deadline, arrived: list[Cycles] | None = None) -> FluidTime:
@@ -136,7 +136,7 @@ class _PathSearch:
         if stretch is not None and border is not None:
             found = self._link(start, stop, take_ways(self.columns, stretch, border, reached))
         if self.columns.any_way(start, stop) or (not found and stop == start + 1):
-            table = _any_way(self.amounts, start, stop)
+            table = _any_way(self.amounts, self.columns, start, stop)
             reach(table, reached)
             self._link(start, stop, table)
 
@@ -175,12 +175,12 @@ class _PathSearch:
         return int(times[step]), int(before[step]), step
 
 
-def _any_way(amounts: FluidAmounts, start: int, stop: int) -> Cycles:
+def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: int) -> Cycles:
     """A row for each move of runs whose ways are not listed: their least cycles and transfers, with room for
     what stays and nothing else."""
     capacity, later = amounts.problem.capacity, amounts.loads_after[stop]
     weights = sum(amounts.weights_alone(run) for run in range(start, stop))
-    cycles = sum(op.cycles + min(0, op.alone) for op in amounts.problem.ops[start:stop])
+    cycles = sum(map(columns.least_cycles, range(start, stop)))
     rows: list[tuple[int, ...]] = []
     for move in amounts.residents.moves(start, stop):
         before, after = np.array(capacity - move.before_bytes), np.array(capacity - move.after_bytes)

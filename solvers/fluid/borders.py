@@ -12,8 +12,9 @@ All numbers are integers, rounded so that the result is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -113,8 +114,8 @@ class FluidTime:
 class Repeats:
     """Runs that repeat: their times at the borders where they begin and end."""
 
-    def __init__(self, amounts: FluidAmounts) -> None:
-        self.amounts = amounts
+    def __init__(self, amounts: FluidAmounts, least_cycles: Callable[[int], int]) -> None:
+        self.amounts, self.of_run = amounts, least_cycles
         self.begun: dict[int, Cycles] = {}
         """The function of each border where runs begin that repeat."""
         self.further: dict[int, int] = {}
@@ -131,12 +132,19 @@ class Repeats:
         for start, stop, count in self.amounts.problem.repeats:
             if stop == border:
                 later, earliest = int((times - self.begun[start])[times < NEVER].min()), int(times.min())
-                computed = earliest + (count - 1) * self.amounts.least_cycles(start, stop)
+                computed = earliest + (count - 1) * self.least_cycles(start, stop)
                 np.maximum(times + min(later * (count - 1), NEVER >> 1), computed, out=times)
                 np.minimum(times, NEVER, out=times)
                 self.further[border] = int(times.min()) - earliest
             elif start == border:
                 self.begun[start] = times.copy()
+
+    def least_cycles(self, start: int, stop: int) -> int:
+        """Return the least NPU cycles of runs that repeat, once, with those that repeat inside of them."""
+        repeats = self.amounts.problem.repeats
+        inside = [each for each in repeats if start < each[0] and each[1] < stop]
+        times = {run: prod(n for first, end, n in inside if first <= run < end) for run in range(start, stop)}
+        return sum(count * self.of_run(run) for run, count in times.items())
 
     def legs(self, ends: Sequence[tuple[int, FluidLeg]]) -> Iterator[FluidLeg]:
         """Yield the legs of a path, given with the times at which they end, the last one first, with their

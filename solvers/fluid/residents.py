@@ -7,7 +7,7 @@ begun. There each tensor that crosses it is whole in SharedMemory, or it is load
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -27,39 +27,12 @@ class Move(NamedTuple):
     stores: int
     before_bytes: int
     after_bytes: int
-    through_bytes: int
-    """Bytes of tensors that are there before and after."""
-    own_bytes: int
-    """Bytes of tensors there before or after that the runs between read or make, and do not write over."""
-    other_bytes: int
-    """Bytes of other tensors that are there after."""
-    passing_bytes: int
-    """Least bytes that the runs between read or write of tensors that are there neither before nor after."""
-    passing_loads: int
-    """Those of ``loads`` of such tensors."""
-    passing_stores: int
-    """Those of ``stores`` of such tensors."""
-    passing_behind: int
-    """Those of ``behind`` of such tensors, which are loaded again."""
-    first_loads: int
-    """Those of ``loads`` that the first run reads."""
     behind: int
     """DMA cycles of stores that may be still to come before: of tensors that are not there, and results."""
+    passing_behind: int
+    """Those of tensors that are loaded again, and are not there after."""
     behind_after: int
-    """The same after."""
-    taken_bytes: int
-    """Bytes of the largest tensor, part of ``own_bytes``, whose memory what the first run makes may take row
-    by row, if that is there after."""
-    taking_bytes: int
-    """Bytes of what then takes its memory."""
-    taken_alike: int
-    """1 where as much of the one is needed as is left of the other to make."""
-    again_bytes: int
-    """Those of ``passing_bytes`` that every slice of the first run reads."""
-    overlap_bytes: int
-    """``FluidTensor.overlaps`` of the first run, of passing tensors."""
-    within: int
-    """The most DMA cycles of the first run's time for which no room is needed beside what is kept."""
+    """The same as ``behind`` after."""
     early: int
     """DMA cycles of stores that may have come before, of tensors that leave meanwhile or, if none of the runs
     reads them, later (``Residents.early``)."""
@@ -74,12 +47,10 @@ class _Transit:
     new: frozenset[int]
     read: dict[int, int]
     """DMA cycles to load each tensor that was there before."""
-    own: dict[int, int]
-    """Least bytes of each tensor that they read or write, but for those that they may write over."""
-    inputs: dict[int, int]
-    """DMA cycles to load each program input for the first time."""
-    results: dict[int, int]
-    """DMA cycles to store each result of the program."""
+    inputs: int
+    """DMA cycles to load all program inputs for the first time."""
+    results: int
+    """DMA cycles to store all results of the program."""
 
 
 class Residents:
@@ -118,23 +89,6 @@ class Residents:
         away = sum(tensor.store for tensor in self.crossing[border] if id(tensor) not in there)
         return self.results_before[border] + away
 
-    def streamed(self, run: int, alone: bool) -> dict[int, int]:
-        """Least bytes that a run reads or writes of each of its ``operands``."""
-        own = self.operands(run, alone)
-        read = {
-            id(t): t.read_bytes[t.reads.index(run)] if t.read_bytes else 0
-            for t, _ in self.reading[run]
-            if id(t) in own
-        }
-        return read | {id(t): t.written for t in self.making[run]}
-
-    def operands(self, run: int, alone: bool) -> dict[int, FluidTensor]:
-        """Tensors with bytes of their own that a run reads or makes, but for what it may write over: in a
-        group none."""
-        read = (t for t, _ in self.reading[run] if not (alone and run in t.in_place))
-        own = {id(t): t for t in read if not _is_part(t, run)}
-        return own | {id(t): t for t in self.making[run]}
-
     def moves(self, start: int, stop: int) -> Iterator[Move]:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
         begins, ends = self.tracked[start], self.tracked[stop]
@@ -142,47 +96,22 @@ class Residents:
         for before in range(1 << len(begins)):
             kept = {id(t): t.bytes for bit, t in enumerate(begins) if before >> bit & 1}
             away = {id(t) for t in begins} - kept.keys()
-            loaded = between.inputs | {t: between.read[t] for t in away & between.read.keys()}
+            loaded = {t: between.read[t] for t in away & between.read.keys()}
             for after in range(1 << len(ends)):
                 stores = self._stores(between, start, kept, away, after, ends)
                 if stores is None:
                     continue
                 there = {id(t): t.bytes for bit, t in enumerate(ends) if after >> bit & 1}
-                held = kept | there
-                passing = between.own.keys() - held.keys()
                 yield Move(
                     before,
                     after,
-                    sum(loaded.values()),
+                    between.inputs + sum(loaded.values()),
                     stores,
                     sum(kept.values()),
                     sum(there.values()),
-                    sum(size for tensor, size in there.items() if tensor in kept),
-                    sum(size for tensor, size in held.items() if tensor in between.own),
-                    sum(size for tensor, size in there.items() if tensor not in between.own),
-                    sum(between.own[tensor] for tensor in passing),
-                    sum(cycles for tensor, cycles in loaded.items() if tensor in passing),
-                    sum(c for t, c in between.results.items() if t in passing)
-                    + sum(t.store for t in ends if id(t) in passing & between.new),
-                    sum(t.store for t in begins if id(t) in passing & away & between.read.keys()),
-                    self._first_loads(start, away),
                     self._behind(start, kept),
+                    sum(t.store for t in begins if loaded.get(id(t)) and id(t) not in there),
                     self._behind(stop, there),
-                    *self._taken(start, kept, there),
-                    sum(
-                        between.own[id(t)]
-                        for t, _ in self.reading[start]
-                        if start in t.by_all_slices and id(t) in passing
-                    ),
-                    sum(
-                        t.overlaps[t.reads.index(start)]
-                        for t, _ in self.reading[start]
-                        if t.overlaps and id(t) in passing
-                    ),
-                    sum(cycles for tensor, cycles in loaded.items() if tensor not in passing)
-                    + self._stored_within(
-                        start, [*begins, *ends], there.keys() | held.keys() & between.own.keys()
-                    ),
                     sum(
                         t.store
                         for t in ends
@@ -191,40 +120,19 @@ class Residents:
                     self.early(stop, after),
                 )
 
-    def _stored_within(self, run: int, tensors: list[FluidTensor], kept: Set[int]) -> int:
-        """DMA cycles to store what is ``kept``, and the results that ``run`` reads."""
-        stored = {id(t): t.store + t.stored for t in tensors if id(t) in kept}
-        return sum((stored | {id(t): t.stored for t, _ in self.reading[run] if t.stored}).values())
-
-    def _taken(self, run: int, kept: dict[int, int], there: dict[int, int]) -> tuple[int, int, int]:
-        """``taken_bytes``, ``taking_bytes`` and ``taken_alike`` of a run."""
-        made = sum(tensor.bytes for tensor in self.making[run] if id(tensor) in there)
-        able = [t for t, _ in self.reading[run] if run in t.by_rows and id(t) in kept]
-        if not made or not able:
-            return 0, 0, 0
-        most = max(able, key=lambda tensor: tensor.bytes)
-        return most.bytes, made, int(all(run in tensor.evenly for tensor in able))
-
     def _between(self, start: int, stop: int) -> _Transit:
         read: dict[int, int] = {}
-        inputs: dict[int, int] = {}
-        own: dict[int, int] = {}
+        inputs = 0
         alone = start + 1 == stop
         for run in range(start, stop):
-            own |= self.streamed(run, alone)
             for tensor, loaded in self.reading[run]:
                 cycles = 0 if alone and run in tensor.absorbed else loaded
                 if _first(tensor) < start:
                     read[id(tensor)] = max(read.get(id(tensor), 0), cycles)
                 elif tensor.made is None and tensor.reads[0] == run:
-                    inputs[id(tensor)] = cycles
+                    inputs += cycles
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
-        new = frozenset(map(id, made))
-        return _Transit(new, read, own, inputs, {id(t): t.stored for t in made if t.stored})
-
-    def _first_loads(self, start: int, away: set[int]) -> int:
-        new = (c for t, c in self.reading[start] if t.made is None and t.reads[0] == start)
-        return sum(new) + sum(c for t, c in self.reading[start] if id(t) in away)
+        return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in made))
 
     def _stores(
         self,
@@ -236,7 +144,7 @@ class Residents:
         ends: list[FluidTensor],
     ) -> int | None:
         """DMA cycles to store; None where a tensor that nobody loads would come back."""
-        stores = sum(between.results.values())
+        stores = between.results
         for bit, tensor in enumerate(ends):
             there = after >> bit & 1
             if there and id(tensor) in away and id(tensor) not in between.read:
@@ -251,11 +159,6 @@ class Residents:
 def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:
     crossing = [t for t in problem.tensors if t.last is not None and _first(t) < border <= t.last]
     return sorted(crossing, key=lambda tensor: -tensor.bytes)
-
-
-def _is_part(tensor: FluidTensor, run: int) -> bool:
-    """Whether a tensor that ``run`` reads may be part of another one's bytes."""
-    return tensor.until is not None and run > tensor.until
 
 
 def _first(tensor: FluidTensor) -> int:

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from chipmodel.errors import BadInput
+from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
+from chipmodel.model.cascade_work import Band
+from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.least_costs import least_cycles
 from chipmodel.npu.luna import (
     ADD_KINDS,
     COPY_KINDS,
@@ -293,3 +299,13 @@ def test_phases_of_a_transposed_convolution_read_what_it_reads(image: Window) ->
         cropped = expected[0] - found[0] if expected and phase.pad_left == 0 else 0
         assert cropped >= 0
         assert expected == [i + cropped for i in found] if expected else phase.kernel_w == 1
+
+
+def test_bands_out_of_step_with_a_stride_cost_at_least_their_bound() -> None:
+    """A whole row aligns all of its windows with the padding on the left, of which a later band has none."""
+    window = Window(15, 78, 11, 26, 5, 2, stride_h=1, stride_w=3, pad_left=1)
+    op = Op("op", "depthwise_conv", Conv(window, 64, 64, groups=64, batch=3), ("x",), ("y",))
+    npu = load_chip("luna-arcs").npu
+    bands = [Band(Interval(0, 15), 26), Band(Interval(15, 26), 26)]
+    cycles = sum(op_cycles(npu, op, rows, 64, band) for band in bands for rows in (32, 1))
+    assert least_cycles(npu, op) > cycles >= least_cycles(npu, op, columns=True)

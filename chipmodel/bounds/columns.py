@@ -8,20 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import floor
 from typing import NamedTuple
+
+import numpy as np
 
 from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, joined_legs, tensors_along
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import LISTED, TimeBound
+from chipmodel.timing.transfer import transfer_cycles
+from dma.columns.chosen import ChosenWay, chosen_way
 from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
-from solvers.columns.kernel import Rates, is_compiled
-from solvers.columns.path import least_time
+from solvers.columns.kernel import Integers, Rates, is_compiled
+from solvers.columns.path import fastest_path, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.problem import FluidOp, FluidProblem
+from solvers.fluid.residents import Residents
 
 
 def listed_bound(
@@ -72,6 +79,45 @@ def listed_instance(
     return ListedInstance(problem, _listed(program, chip, ops, problem, own, deadline), ops)
 
 
+def fastest_ways(
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    cascades: bool,
+    inferences: int = 1,
+    deadline: Deadline = NO_DEADLINE,
+) -> tuple[ChosenWay, ...] | None:
+    """Return the ways of the fastest of the listed plans.
+
+    None as ``listed_bound``, and where the ways of an op are not listed.
+    """
+    problem = fluid_problem(program, chip, path, cascades, inferences) if is_compiled() else None
+    short = short_path(program, path, MAX_OP_RUNS)
+    if problem is None or short is None:
+        return None
+    ops = [op for op, _ in short.runs]
+    columns = _listed(program, chip, ops, problem, PlanWays(), deadline, in_turn=True)
+    if any(columns.any_way(run, run + 1) for run in range(len(ops))):
+        return None
+    names = {id(t): made.name for t, made in zip(problem.tensors, tensors_along(program, ops), strict=True)}
+    tracked = Residents(problem).tracked
+
+    def staying(border: int, bits: int) -> dict[str, bool]:
+        return {names[id(t)]: bool(bits >> bit & 1) for bit, t in enumerate(tracked[border])}
+
+    return tuple(
+        chosen_way(
+            ops[way.start : way.stop],
+            way,
+            columns.stretch(way.start, way.stop),
+            staying(way.start, way.before),
+            staying(way.stop, way.after),
+            chip.npu.rolling_buffers,
+        )
+        for way in fastest_path(problem, columns, deadline=deadline)
+    )
+
+
 def _listed(
     program: Program,
     chip: Chip,
@@ -79,8 +125,9 @@ def _listed(
     problem: FluidProblem,
     own: PlanWays,
     deadline: Deadline,
+    in_turn: bool = False,
 ) -> ListedWays:
-    costs = LeastTransferCosts(chip)
+    costs = LeastTransferCosts(chip, in_turn)
     load, store, weights = (
         _rate(costs.load_once, costs.load_each),
         _rate(costs.store_once, costs.store_each),
@@ -95,7 +142,43 @@ def _listed(
     joins = [op.joins for op in problem.ops]
     runs = zip(ops, problem.ops, strict=True)
     loads = [_loads(program, op, known, costs.weights_each, weights[0]) for op, known in runs]
-    return ListedWays(program, chip, ops, Rates(load, store, weights), tensors, loads, joins, own, deadline)
+    return ListedWays(
+        program,
+        chip,
+        ops,
+        Rates(load, store, weights),
+        _further_runs(chip, costs, in_turn or chip.dma.channels.count == 1),
+        tensors,
+        loads,
+        joins,
+        own,
+        deadline,
+        MOVES_COUNT * in_turn,
+    )
+
+
+MOVES_COUNT = 64
+"""DMA cycles that count as one where they are hidden, when a plan is sought: of two paths that take as long
+the one that moves less."""
+LENGTHS = 256
+"""Bytes of runs up to which each length is looked at; longer ones add what those from half of it on add at
+least."""
+
+
+def _further_runs(chip: Chip, costs: LeastTransferCosts, in_turn: bool) -> Integers:
+    """Return ``ListedColumns.runs``: what three runs take longer than two, beyond the cycles of the bytes;
+    nothing where transfers are not ``in_turn``."""
+    slopes: dict[Traffic, Fraction] = {"load": costs.load_each, "store": costs.store_each}
+    found: list[int] = []
+    for traffic, slope in slopes.items() if in_turn else ():
+        more = [0]
+        for size in range(1, LENGTHS):
+            further = transfer_cycles(chip, traffic, 3 * size, 3) - transfer_cycles(
+                chip, traffic, 2 * size, 2
+            )
+            more.append(max(0, floor(further - size * slope)))
+        found += [*more[:-1], min(more[LENGTHS // 2 :])]
+    return np.array(found or [0, 0], np.int64)
 
 
 def _rate(once: Fraction | int, each: Fraction) -> tuple[int, int, int]:

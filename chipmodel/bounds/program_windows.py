@@ -115,11 +115,13 @@ def _bytes(program: Program, name: str, share: Fraction) -> int:
 
 
 class LeastTransferCosts:
-    """The least DMA cycles of bytes that have a transfer of their own, from or to any memory."""
+    """The least DMA cycles of bytes that have a transfer of their own, from or to any memory.
 
-    def __init__(self, chip: Chip) -> None:
+    Where transfers are ``in_turn`` each one's set-up counts, whatever the channels."""
+
+    def __init__(self, chip: Chip, in_turn: bool = False) -> None:
         # With several channels a set-up may pass while another transfer's data move.
-        alone = chip.dma.channels.count == 1
+        alone = in_turn or chip.dma.channels.count == 1
         self.load_once, self.load_each = least_cost_anywhere(chip, "load")
         self.store_once, self.store_each = least_cost_anywhere(chip, "store")
         self.weights_once, self.weights_each = least_cost_anywhere(chip, "weights")

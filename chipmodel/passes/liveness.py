@@ -17,7 +17,6 @@ same condition, and although a loop whose results are needed cannot run zero tim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from chipmodel.geometry.interval import Interval, merged
@@ -159,9 +158,6 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     value, and, of a tensor that is made again, the first one after each read.
     """
     touches: dict[str, list[Touch]] = {name: [] for name in schedule.buffers}
-    block_of = {
-        op: cascade.name for cascade in schedule.cascades for op in cascade.ops if op not in cascade.reloaded
-    }
     for transfer in schedule.transfers:
         if transfer.direction == "load":
             touches[transfer.buffer].append(Touch(transfer.due, True, _value(transfer.part)))
@@ -174,12 +170,10 @@ def touches_of(schedule: Schedule) -> Mapping[str, list[Touch]]:
     """For each tensor that is made again, its op."""
     for step in steps(schedule.body):
         for operand in step.reads:
-            part = operand.part
-            if part.weights and part.name in block_of:
-                part = replace(part, name=block_of[part.name])
-            touches[operand.buffer].append(Touch(step.position, False, _value(part)))
-            if _value(part) in again:
-                begun[again[part.name]].discard((operand.buffer, part.name))
+            value = _value(operand.part)
+            touches[operand.buffer].append(Touch(step.position, False, value))
+            if value in again:
+                begun[again[value]].discard((operand.buffer, value))
         for operand in step.writes:
             target = operand.buffer, _value(operand.part)
             first = target not in begun.setdefault(step.op, set())

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from chipmodel.cascades.arrivals import LateArrival
 from chipmodel.cascades.rewrite import with_cascades
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.errors import BadInput, DoesNotFit, TimeIsOver
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
+from chipmodel.pipeline.by_ways import plan_by_ways
 from chipmodel.pipeline.cascade_screening import (
     FURTHER_SETS,
     CascadeScreening,
@@ -160,19 +162,37 @@ class CascadeSearch:
             plain = self.plan(self.request.program)
             if self.fits(plain) and not plain.schedule.moves_tensors and not self.lacks_room(plain):
                 return plain
-        sets = screening.ranked()
-        if not sets:
+        listed = self.listed()
+        most = self.cycles(listed) if listed else inf
+        sets = [each for each in screening.ranked() if each.least < most]
+        if not sets and listed is None:
             return plain or self.plan(self.request.program)
         without = screening.without
-        if plain is None and without is not None and without.cycles <= self.far_behind * sets[0].cycles:
+        if without and listed and without.cycles >= self.cycles(listed):
+            without = None
+        near = without and (not sets or without.cycles <= self.far_behind * sets[0].cycles)
+        if plain is None and near:
             plain = self.without(without)
-        cascaded = self.cascaded(sets, plain, without)
-        if plain is None and not (cascaded and without and self.is_far_ahead(cascaded, without)):
+        cascaded = self.cascaded(sets, plain, without) if sets else None
+        ahead = cascaded and without and self.is_far_ahead(cascaded, without)
+        if plain is None and not ahead and (without or listed is None):
             plain = self.without(without)
-        found = [each for each in (plain, cascaded) if each is not None]
+        found = [each for each in (plain, cascaded, listed) if each is not None]
         if not found:
             return self.plan(self.request.program)
         return min(found, key=self.rank)
+
+    def listed(self) -> Planned | None:
+        """The best plan in the listed ways, for a streamer that chooses by cycles; None for none."""
+        request = self.request
+        if self.path is None or request.recompute is not None:
+            return None
+        if not streamer_named(request.streamer).chooses_by_cycles:
+            return None
+        try:
+            return plan_by_ways(request, self.path)
+        except TimeIsOver:
+            return None
 
     def lacks_room(self, planned: Planned) -> bool:
         """Whether a plan in which everything stays is slow for want of memory: that is nearly full, and both

@@ -268,7 +268,7 @@ class _Rounds:
 
     def _packed(self, entry: RankedSchedule) -> Planned:
         request = self.request
-        tried = _packed(request, entry.schedule, packer_limits(request, self.began))
+        tried = packed(request, entry.schedule, packer_limits(request, self.began))
         if self.portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
             solved = squeezed(tried.problem, tried.solved, self.capacity, deadline=request.deadline)
             tried = replace(tried, solved=solved)
@@ -311,7 +311,8 @@ def packer_limits(request: PlanRequest, began: float, last: bool = False) -> Lim
     return replace(limits, seconds=limits.left(began))
 
 
-def _packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
+def packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
+    """Return a schedule with the offsets that the request's packer finds within ``limits``."""
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
     solved = merge_arms(problem, section, request.packer, request.merge, limits)

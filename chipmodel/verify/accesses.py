@@ -60,9 +60,11 @@ class AccessTable:
     def __init__(
         self, commands: tuple[Command, ...], block_of: Mapping[str, str], again: Mapping[str, str]
     ) -> None:
-        self.block_of, self.again = block_of, again
+        self.again = again
         self.values, self.transfers = Numbers(), Numbers()
         self.starts = {c.name: c for c in walk(commands) if isinstance(c, DmaStart)}
+        loaded = {start.at.part.name for start in self.starts.values() if start.at.part.weights}
+        self.block_of = {op: block for op, block in block_of.items() if op not in loaded}
         self.total = sum(isinstance(command, Compute) for command in walk(commands))
         self.steps = 0
         self.written = 0

@@ -10,7 +10,7 @@ from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, Repeat, walk
+from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat, walk
 from chipmodel.model.program import Op, Program, bodies, nodes, reads
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import Vector
@@ -143,14 +143,6 @@ class CascadeTable:
         reads = [n for op in cascade.ops for n in self.ops[op].inputs]
         alone = maker is not None and maker.outputs == (name,) and maker.carried is None
         return alone and name in self.inside[cascade.name] and reads.count(name) == 1
-
-    def load_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
-        """Loads of weights of one op that the plan says are in the block of its cascade."""
-        for command in walk(commands):
-            part = command.at.part if isinstance(command, DmaStart) else None
-            cascade = self.of_op.get(part.name) if part and part.weights else None
-            if part and cascade and part.name not in cascade.reloaded:
-                yield f"weights of {part.name!r} are loaded alone, not with those of cascade {cascade.name!r}"
 
     def place_faults(self, step: Compute) -> Iterator[str]:
         """Operands whose buffer rolls and must not, or the other way round: rows of the tensors inside a

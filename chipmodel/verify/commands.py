@@ -65,7 +65,6 @@ def verify(
     verifier = _CommandVerifier(program, chip, commands, table)
     for fault in (
         *table.faults(),
-        *table.load_faults(commands),
         *sequence_faults(commands),
         *transfer_faults(commands, table.name_of),
         *move_faults(commands),

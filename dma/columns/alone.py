@@ -11,6 +11,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
+from chipmodel.npu.models import launch_cycles
 from dma.columns.ladder import cuts
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import PartCut
@@ -52,7 +53,7 @@ def op_alone(
         rows[name] = share.of_rows, INPUT, int(rolls)
         needs.append((names.index(name), *numbers.rows_read_alone(op, operand, share.of_rows)))
         by_channels.append(int(len(share.channels) < share.of_channels))
-    described = [(program.tensors[n].bytes, rows[n][0], -1, *rows[n][1:]) for n in names]
+    described = [(program.tensors[n].bytes, rows[n][0], -1, *rows[n][1:], 1) for n in names]
     size, ends = program.block_bytes(op), (len(needs), 0, len(op.outputs))
     taken = None
     if op.overwrites and not op.by_rows:
@@ -62,7 +63,7 @@ def op_alone(
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),
-        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins)), np.int64),
+        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins, launch_cycles(chip.npu))), np.int64),
         np.zeros(1, np.int64),
         np.array(by_channels, np.int64),
         NONE,

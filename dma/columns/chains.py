@@ -87,7 +87,7 @@ class ChainOps:
         rolls = int(self.chip.npu.rolling_buffers and whole and role == INPUT)
         if role == OUTPUT and self.ops[maker].accumulator is not None:
             rolls = SUMS
-        return tensor.bytes, rows, maker, role, rolls
+        return tensor.bytes, rows, maker, role, rolls, tensor.stored.grid[1]
 
     def _ops(
         self,

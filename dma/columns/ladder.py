@@ -78,11 +78,12 @@ def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:
 
 
 def cuts(
-    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool
+    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool, launch: int
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield rows and channels of a part, rows of the first stripe, and the ``cycles`` of all parts.
 
-    In both rows and channels an op takes as long, at least, as in either. One that ``begins`` the program may
+    In both rows and channels an op takes as long, at least, as in either, and ``launch`` for each part more.
+    One that ``begins`` the program may
     have a smaller first stripe. The plan's ``own`` cut is among them.
     """
     rows, channels = op.work.rows, op.work.channels
@@ -91,7 +92,12 @@ def cuts(
     by_channels = {each: _sum(_sizes(channels, each), partial(cycles, rows)) for each in wide}
     for height, width in product(high, wide):
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
-            yield height, width, 0, max(by_rows[height], by_channels[width])
+            slices, stripes = -(-channels // width), -(-rows // height)
+            most = (
+                by_rows[height] + launch * stripes * (slices - 1),
+                by_channels[width] + launch * slices * (stripes - 1),
+            )
+            yield height, width, 0, max(most)
     for height, share in product(high, FIRST_SHARES):
         if begins and share <= height < rows:
             yield height, channels, height // share, by_rows[height]

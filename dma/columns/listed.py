@@ -34,16 +34,18 @@ class ListedWays:
         chip: Chip,
         ops: Sequence[Op],
         rates: Rates,
+        runs: Integers,
         tensors: Sequence[Mapping[str, int]],
         loads: Sequence[int | None],
         joins: Sequence[bool],
         own: PlanWays,
         deadline: Deadline,
+        moves_count: int = 0,
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
-        self.rates, self.rolls = rates, chip.npu.rolling_buffers
+        self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
         self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
-        self.tensors, self.loads = tensors, loads
+        self.tensors, self.loads, self.moves_count = tensors, loads, moves_count
         self._numbers = SharedNumbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import accumulate, groupby
+from typing import Protocol
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
 from chipmodel.geometry.interval import Interval
@@ -80,7 +81,7 @@ class Residency:
 
 
 @dataclass
-class _Decisions:
+class Decisions:
     """The decisions so far.
 
     ``overwrites`` maps an output to the input whose memory it takes; ``absorbed`` an input of a concat to the
@@ -93,6 +94,8 @@ class _Decisions:
     holes: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     homed: set[str] = field(default_factory=set[str])
     striped: set[str] = field(default_factory=set[str])
+    passing: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    """The ops, by position, through whose stripes a tensor passes that others have in SharedMemory."""
     changed: set[str] = field(default_factory=set[str])
     """Tensors with a decision that the last residency did not have."""
 
@@ -101,20 +104,40 @@ class _Decisions:
         """How many tensors share the memory of another one; no decision adds one."""
         return len(self.overwrites) + len(self.absorbed)
 
-    def copy(self) -> _Decisions:
+    def copy(self) -> Decisions:
         holes = {name: set(before) for name, before in self.holes.items()}
         shared = dict(self.overwrites), dict(self.absorbed)
-        return _Decisions(*shared, holes, set(self.homed), set(self.striped))
+        passing = {name: set(at) for name, at in self.passing.items()}
+        return Decisions(*shared, holes, set(self.homed), set(self.striped), passing)
 
 
-def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) -> Residency:
+class BegunResidency(Protocol):
+    """What is decided before anything leaves SharedMemory for want of room."""
+
+    def decisions(self, table: ResidencyTable) -> Decisions:
+        """What is decided already."""
+        ...
+
+    def needed(self, position: int, need: int, residency: Residency, table: ResidencyTable) -> int:
+        """The bytes at an op, which by its smallest parts are ``need``."""
+        ...
+
+
+def decide(
+    program: Program,
+    budget: int,
+    reserve: Reserve,
+    spill: bool = True,
+    begun: BegunResidency | None = None,
+) -> Residency:
     """Decide what stays in SharedMemory, of which ``budget`` bytes may be used; with ``spill`` off
-    everything. Raises DoesNotFit, naming the op, where ``budget`` bytes are not enough."""
+    everything. What was ``begun`` is decided already. Raises DoesNotFit, naming the op, where ``budget``
+    bytes are not enough."""
     table = _table(Same(program))
     reserved = [reserve(op) for op in table.ops]
     if spill:
         _refuse_too_large_ops(table, reserved, budget)
-    decisions = table.initial_decisions()
+    decisions = begun.decisions(table) if begun else table.initial_decisions()
     rounds = _GrowingResidency(table, decisions)
     while True:
         residency = rounds.residency()
@@ -122,6 +145,8 @@ def decide(program: Program, budget: int, reserve: Reserve, spill: bool = True) 
             live + weights + (table.stripes(op, residency) if op.name in decisions.striped else 0)
             for op, live, weights in zip(table.ops, residency.through, reserved, strict=True)
         ]
+        if begun:
+            needs = [begun.needed(at, need, residency, table) for at, need in enumerate(needs)]
         worst = max(range(len(needs)), key=needs.__getitem__, default=0)
         if not needs or needs[worst] <= budget:
             return replace(residency, spilled=table.spilled(decisions))
@@ -170,7 +195,7 @@ class ResidencyTable:
                 self.touches[name].append(Touch(position, True, name))
         self.by_rows = any(op.by_rows for op in self.ops)
         self.cascades = [op for op in self.ops if op.cascade]
-        self.initial: _Decisions | None = None
+        self.initial: Decisions | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.least_stripes: dict[tuple[str, frozenset[str]], int] = {}
         self.conditions: dict[str, set[int]] = {}
@@ -182,20 +207,27 @@ class ResidencyTable:
             self.touches[name].append(Touch(position, False, name, branch))
             self.conditions.setdefault(name, set()).add(position)
 
-    def residency(self, decisions: _Decisions) -> Residency:
+    def residency(self, decisions: Decisions) -> Residency:
         """Return where everything is by ``decisions``."""
         return replace(_GrowingResidency(self, decisions).residency(), spilled=self.spilled(decisions))
 
-    def spilled(self, decisions: _Decisions) -> tuple[str, ...]:
+    def spilled(self, decisions: Decisions) -> tuple[str, ...]:
         """Return the tensors that leave SharedMemory for some time, or for good."""
-        return tuple(sorted((set(decisions.holes) | decisions.homed) - self.program.stays_in_psram))
+        away = decisions.holes.keys() | decisions.passing.keys() | decisions.homed
+        return tuple(sorted(away - self.program.stays_in_psram))
 
-    def kept(self, decisions: _Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    def kept(self, decisions: Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the operands of each striped cascade that stay whole in SharedMemory."""
-        cascades = (op for op in self.cascades if op.name in decisions.striped)
+        cascades = {op.name for op in self.cascades if op.name in decisions.striped}
+        cascades |= {self.ops[at].name for places in decisions.passing.values() for at in places}
         kept = {
-            op.name: frozenset(n for n in (*op.inputs, *op.outputs) if storage[n] not in decisions.homed)
-            for op in cascades
+            op.name: frozenset(
+                n
+                for n in (*op.inputs, *op.outputs)
+                if storage[n] not in decisions.homed and at not in decisions.passing.get(storage[n], ())
+            )
+            for at, op in enumerate(self.ops)
+            if op.name in cascades
         }
         return {name: names for name, names in kept.items() if names}
 
@@ -217,13 +249,13 @@ class ResidencyTable:
 
     def resident(self, root: str, names: Iterable[str]) -> tuple[Segment, ...]:
         """The segments of tensors that share the memory of ``root`` and never leave SharedMemory."""
-        return self.segments(root, tuple(names), _Decisions({}))
+        return self.segments(root, tuple(names), Decisions({}))
 
     def _merged(self, names: Iterable[str]) -> list[Touch]:
         """Touches of all the names, reads before writes at one op."""
         return sorted((t for n in names for t in self.touches[n]), key=lambda t: (t.position, t.writes))
 
-    def segments(self, root: str, names: tuple[str, ...], decisions: _Decisions) -> tuple[Segment, ...]:
+    def segments(self, root: str, names: tuple[str, ...], decisions: Decisions) -> tuple[Segment, ...]:
         """Return the segments of the tensors ``names``, which share the memory of ``root``."""
         outputs = set(names) & set(self.program.outputs)
         stores_all = tuple(
@@ -236,7 +268,7 @@ class ResidencyTable:
         if root in decisions.homed:
             return self._homed(root, touches, decisions)
         is_input = root in self.program.inputs
-        holes = sorted(decisions.holes.get(root, ()))
+        holes, passing = sorted(decisions.holes.get(root, ())), decisions.passing.get(root, set[int]())
         if is_input and not self.straight(touches):
             return self._preloaded(root, touches, decisions, stores_all)
         groups: list[list[Touch]] = [[]]
@@ -244,17 +276,24 @@ class ResidencyTable:
             while holes and touch.position >= holes[0]:
                 holes.pop(0)
                 groups.append([])
-            groups[-1].append(touch)
+            groups += [[], []] if touch.position in passing else []
+            groups[-1 - (touch.position in passing)].append(touch)
         groups = [g for g in groups if g]
-        defined = () if is_input or len(groups) == 1 else (groups[0][0].position,)
+        loaded = is_input or touches[0].position in passing
+        newest = root
         result: list[Segment] = []
         for index, group in enumerate(groups):
-            inside = {t.position for t in group if t.writes}
-            stored = sorted(set(stores_all) & inside | (set(defined) if index == 0 else set()))
-            result.append(Segment(root, tuple(group), is_input or index > 0, tuple(stored)))
+            writes = [t for t in group if t.writes]
+            if group[0].position not in passing:
+                stored = set(stores_all) & {t.position for t in writes}
+                stored |= {t.position for t in writes[-1:] if index + 1 < len(groups)}
+                brings = newest if newest != root else ""
+                into = loaded or index > 0
+                result.append(Segment(root, tuple(group), into, tuple(sorted(stored)), brings))
+            newest = writes[-1].value if writes else newest
         return tuple(result)
 
-    def _homed(self, root: str, touches: list[Touch], decisions: _Decisions) -> tuple[Segment, ...]:
+    def _homed(self, root: str, touches: list[Touch], decisions: Decisions) -> tuple[Segment, ...]:
         """In Psram: every op that is not striped fetches it or writes it back on its own."""
         result: list[Segment] = []
         for position, group in groupby(touches, key=lambda t: t.position):
@@ -267,7 +306,7 @@ class ResidencyTable:
         return tuple(result)
 
     def _preloaded(
-        self, root: str, touches: list[Touch], decisions: _Decisions, stores: tuple[int, ...]
+        self, root: str, touches: list[Touch], decisions: Decisions, stores: tuple[int, ...]
     ) -> tuple[Segment, ...]:
         """An input that several straight chains read is loaded before the first of them, at an op that every
         path runs; if there is none, wherever it is read."""
@@ -295,14 +334,14 @@ class ResidencyTable:
         found = ((op, live) for op, live in alive if not names or op.name.split(SLICE_MARK)[0] in names)
         return max((live + least_weights(self.program, op, 0) for op, live in found), default=0)
 
-    def initial_decisions(self) -> _Decisions:
+    def initial_decisions(self) -> Decisions:
         """Everything in SharedMemory, and everything in place that may be."""
         self.initial = self.initial or self._initial_decisions()
         return self.initial.copy()
 
-    def _initial_decisions(self) -> _Decisions:
+    def _initial_decisions(self) -> Decisions:
         overwrites = self.overwrites()
-        decisions = _Decisions(overwrites, storages.absorbed(self.program, overwrites))
+        decisions = Decisions(overwrites, storages.absorbed(self.program, overwrites))
         for name in self.program.inputs:
             touches = self._merged([name])
             if name in self.slicers and (self.straight(touches) or self.early(touches) is None):
@@ -311,15 +350,16 @@ class ResidencyTable:
             self._home(decisions, name)
         return decisions
 
-    def _home(self, decisions: _Decisions, root: str) -> None:
+    def _home(self, decisions: Decisions, root: str) -> None:
         """Put ``root`` in Psram for good; ops that move one slice of it at a time need no more: striped."""
         decisions.homed.add(root)
         decisions.changed.add(root)
         decisions.holes.pop(root, None)
+        decisions.passing.pop(root, None)
         for op in self.slicers.get(root, ()):
             self._stripe(decisions, op)
 
-    def _stripe(self, decisions: _Decisions, op: Op) -> None:
+    def _stripe(self, decisions: Decisions, op: Op) -> None:
         decisions.striped.add(op.name)
         decisions.changed.update(op.inputs, op.outputs)
 
@@ -378,7 +418,7 @@ class ResidencyTable:
         ]
         return sorted(names, key=lambda n: (-self.program.tensors[n].bytes, n))
 
-    def relieve(self, decisions: _Decisions, residency: Residency, position: int) -> bool:
+    def relieve(self, decisions: Decisions, residency: Residency, position: int) -> bool:
         """Move something out of SharedMemory at ``position``; False where nothing is left to move."""
         op = self.ops[position]
         operands = {residency.storage[n] for n in (*op.inputs, *op.outputs)}
@@ -399,7 +439,7 @@ class ResidencyTable:
             self._home(decisions, name)
         return True
 
-    def stream_inputs(self, decisions: _Decisions, position: int, alone: bool) -> bool:
+    def stream_inputs(self, decisions: Decisions, position: int, alone: bool) -> bool:
         """Let a cascade read inputs of the program in stripes, straight from Psram; False where it has none
         or does so already. Every other op that reads one loads it as well, unless the cascade is to be
         ``alone``: other tensors may leave instead."""
@@ -414,7 +454,7 @@ class ResidencyTable:
         self._stripe(decisions, op)
         return True
 
-    def reload_inputs(self, decisions: _Decisions, position: int) -> bool:
+    def reload_inputs(self, decisions: Decisions, position: int) -> bool:
         """Load inputs of the program that only live through op ``position`` again when they are read next;
         False where there is none. That stores nothing."""
         found = {name: self._read_next(decisions, name, position) for name in self.program.inputs}
@@ -426,7 +466,7 @@ class ResidencyTable:
                 changed = True
         return changed
 
-    def _read_next(self, decisions: _Decisions, name: str, position: int) -> int | None:
+    def _read_next(self, decisions: Decisions, name: str, position: int) -> int | None:
         """The op that reads an input next if it only lives through ``position`` and may be loaded again."""
         touches = self.touches[name]
         touched = [touch.position for touch in touches]
@@ -435,7 +475,7 @@ class ResidencyTable:
             return None
         return min((each for each in touched if each > position), default=None)
 
-    def inputs_apart(self) -> _Decisions:
+    def inputs_apart(self) -> Decisions:
         """The initial decisions, but with inputs of the program in SharedMemory only where ops read them."""
         decisions = self.initial_decisions()
         for position in range(len(self.ops)):
@@ -446,7 +486,7 @@ class ResidencyTable:
         """Whether a tensor is an input of the program that nothing writes to."""
         return name in self.program.inputs and not any(touch.writes for touch in self.touches[name])
 
-    def _evict(self, decisions: _Decisions, residency: Residency, root: str, position: int) -> bool:
+    def _evict(self, decisions: Decisions, residency: Residency, root: str, position: int) -> bool:
         if root in decisions.homed:
             return False
         if self._dissolve(decisions, residency, root):
@@ -461,7 +501,7 @@ class ResidencyTable:
             self._home(decisions, root)
         return True
 
-    def _dissolve(self, decisions: _Decisions, residency: Residency, root: str) -> bool:
+    def _dissolve(self, decisions: Decisions, residency: Residency, root: str) -> bool:
         """Give each tensor that shares the memory of ``root`` its own; False where none does."""
         members = [n for n, r in residency.storage.items() if r == root]
         for name in members:
@@ -473,7 +513,7 @@ class ResidencyTable:
 class _GrowingResidency:
     """Residencies of decisions that grow round by round: only what a round changed is found again."""
 
-    def __init__(self, table: ResidencyTable, decisions: _Decisions) -> None:
+    def __init__(self, table: ResidencyTable, decisions: Decisions) -> None:
         self.table, self.decisions = table, decisions
         self.members: dict[str, tuple[str, ...]] = {}
         self.segments: dict[str, tuple[Segment, ...]] = {}

@@ -258,6 +258,15 @@ def _steps(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> _S
     return _Steps(StepsKey(memory.residency, tilings), memory.claims, slices.channels, kept)
 
 
+def schedule_of(request: StreamRequest, streamer: Streamer, memory: MemoryBudget) -> Schedule:
+    """Return the schedule of ``streamer`` where it is decided what stays in SharedMemory."""
+    steps = _steps(memory, streamer, streamer.slices(memory)).steps
+    emission = emit(memory.program, memory.chip, memory.residency, steps.tilings)
+    schedule = _with_floor(request, streamer, memory, emission)
+    cascades = {cascade.name for cascade in schedule.cascades}
+    return replace(schedule, striped=tuple(name for name in schedule.striped if name not in cascades))
+
+
 def _with_floor(
     request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
 ) -> Schedule:
@@ -307,7 +316,7 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
-        inside = {op.name: _inside(op) for op in ops(program.body)}
+        inside = {op.name: inside_bytes(op) for op in ops(program.body)}
 
         def reserve_all(op: Op) -> int:
             return reserve(op) + inside[op.name]
@@ -325,7 +334,7 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
     return cache.memory[key]
 
 
-def _inside(op: Op) -> int:
+def inside_bytes(op: Op) -> int:
     """Bytes beside an op's operands while it runs: the rows of tensors inside a cascade, or its scratch."""
     return op.work.workspace if isinstance(op.work, CascadeWork) else op.scratch.bytes if op.scratch else 0
 

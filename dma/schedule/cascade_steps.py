@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import accumulate
 from typing import NamedTuple
 
 from chipmodel.cascades.columns import part_reads, part_writes, with_columns
@@ -83,32 +82,26 @@ class _CascadeEmission:
     channels: list[Interval] = field(init=False)
     maker_of: dict[str, int] = field(init=False)
     """The op that makes each tensor inside."""
-    weights_at: list[int] = field(init=False)
-    """Where the weights of each op begin in the block of those that stay."""
     seen: Counter[int] = field(default_factory=Counter[int])
-    block: list[Operand] = field(default_factory=list[Operand])
-    """The weights that stay."""
-    own: dict[int, list[Operand]] = field(default_factory=dict[int, list[Operand]])
-    """Those of one op."""
+    stays: list[Lane] = field(init=False)
+    """The buffer of the weights of each op that stay."""
     in_turn: Lane = field(init=False)
     """The buffer of weights that do not stay."""
 
     def __post_init__(self) -> None:
-        work, program = _work(self.op), self.maker.program
+        work = _work(self.op)
         self.cost = cache(self._cost)
         self.held = {held.tensor: held for held in work.held}
         self.turns = {held.tensor: [held.bytes_in(n) for n in range(work.bands)] for held in work.held}
         """The bytes that are used of the buffer of each tensor inside, by band."""
         self.channels = [Interval(0, inner.work.channels) for inner in self.op.cascade]
         self.maker_of = {name: i for i, inner in enumerate(self.op.cascade) for name in inner.outputs}
-        sizes = [program.block_bytes(inner) for inner in self.op.cascade]
-        stays = (0 if index in work.reloaded else size for index, size in enumerate(sizes))
-        self.weights_at = list(accumulate(stays, initial=0))
         self.total = Counter(step.op for step in work.steps)
         self.first = self.maker.next_step
         self.last = self.first + self.total.total() - 1
         for held in work.held:
             self.maker.buffer(self.rows_buffer(held.tensor), held.bytes, "rows")
+        self.stays = [Lane(f"{self.op.name} weights of {inner.name}", 1) for inner in self.op.cascade]
         self.in_turn = Lane(f"{self.op.name} weights loaded again", 1)
         if work.reload_bytes:
             self.maker.buffer(self.in_turn.name, work.reload_bytes, "weights")
@@ -220,17 +213,7 @@ class _CascadeEmission:
         return Operand(Part(name, share), self.rows_buffer(name), touched, bytes=narrower, rolls=True)
 
     def weights(self, index: int, inner: Op) -> list[Operand]:
-        """The op's own weights: in the block of the whole cascade, or apart where they are loaded again."""
-        here = self.maker.next_step
-        if here in (self.first, self.last):
-            self.block = self.maker.weights(self.op, Interval(0, 1), self.lanes.weights)
+        """The op's own weights, which stay until its last step, or are loaded again for every turn."""
         if index in _work(self.op).reloaded:
             return self.maker.reloaded_weights(self.op, inner, self.in_turn)
-        if index not in self.own:
-            size = self.maker.program.block_bytes(inner)
-            part, at = Part(inner.name, weights=True), self.weights_at[index]
-            moved = Interval(0, size)
-            self.own[index] = [
-                replace(block, part=part, touched=moved, at=at, bytes=size) for block in self.block if size
-            ]
-        return self.own[index]
+        return self.maker.weights(inner, Interval(0, inner.work.channels), self.stays[index], self.op)

@@ -177,14 +177,15 @@ class OperandMaker:
         self.buffer(lane.buffer, lane.bytes, "stripe")
         return Operand(part, lane.buffer, self.in_ring(part, lane.bytes), rolls=True)
 
-    def weights(self, op: Op, channels: Interval, lane: Lane) -> list[Operand]:
+    def weights(self, op: Op, channels: Interval, lane: Lane, outer: Op | None = None) -> list[Operand]:
+        """The weights of some channels of ``op``, which may be one of a cascade ``outer``."""
         block = self.program.block_bytes(op)
         if not block:
             return []
         share, here = weight_share(op, channels), self.next_step
         part, buffer = Part(op.name, share, weights=True), f"{lane.name}.{len(self.emission.needs)}"
         size = share.bytes(block)
-        need = TransferNeed("load", "weights", part, size, buffer, here, here, op.name, "weights")
+        need = TransferNeed("load", "weights", part, size, buffer, here, here, (outer or op).name, "weights")
         return [self._passing(need, lane)]
 
     def reloaded_weights(self, op: Op, inner: Op, lane: Lane) -> list[Operand]:

@@ -40,7 +40,7 @@ from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack, 
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import one_buffer
-from dma.streamers.weight_pipeline import issued_weights
+from dma.streamers.weight_pipeline import Room, issued_weights, room_of
 from dma.streamers.weight_region import issue_positions
 
 NAME = "exact"
@@ -206,12 +206,12 @@ def _issue(
     others = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + slice_bytes_at(op) for op in ops(memory.program.body)}
 
-    def issue_rest(decided: frozenset[int], free: Mapping[str, int]) -> list[IssuedTransfer]:
+    def issue_rest(decided: frozenset[int], room: Room) -> list[IssuedTransfer]:
         rest = replace(emission, needs=[need for need in emission.needs if id(need) not in decided])
         fixed = [transfer for transfer in others if id(transfer.need) not in decided]
-        return [*fixed, *issued_weights(memory, rest, fixed, free, issue_positions)]
+        return [*fixed, *issued_weights(memory, rest, fixed, room, issue_positions)]
 
-    return issue_with_residents(memory, emission, free, issue_rest, thorough)
+    return issue_with_residents(memory, emission, room_of(emission, free), issue_rest, thorough)
 
 
 PORTFOLIO = _portfolio(NAME, REFINED_STEPS)

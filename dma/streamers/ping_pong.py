@@ -121,13 +121,16 @@ def _weights(emission: Emission, count: int, wait_early: bool = False) -> IssueP
     every = extents(emission.straight_chain)
     for region, needs in regions.items():
         held = every[region]
-        for index, need in enumerate(needs):
-            name = f"alloc{index % count}@{region}"
-            size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
-            buffers[name] = BufferSpec(name, size, held, "weights")
-            after = needs[index - 1].last + 1 if wait_early and index else need.first
-            issue = needs[max(0, index + 1 - count)].first
-            issued.append(IssuedTransfer(need, name, issue, min(after, need.first)))
+        # The weights of a cascade's ops are one block, each in a buffer of its own.
+        blocks = [[*block] for _, block in groupby(needs, lambda n: (n.op, n.op == n.part.name and n.first))]
+        for index, block in enumerate(blocks):
+            issue = blocks[max(0, index + 1 - count)][0].first
+            for number, need in enumerate(block):
+                name = f"alloc{index % count}{f'.{number}' * bool(number)}@{region}"
+                size = max(need.bytes, buffers[name].bytes if name in buffers else 0)
+                buffers[name] = BufferSpec(name, size, held, "weights")
+                after = blocks[index - 1][-1].last + 1 if wait_early and index else need.first
+                issued.append(IssuedTransfer(need, name, issue, min(after, need.first)))
     return IssuePlan(issued, buffers)
 
 

@@ -8,7 +8,7 @@ several shares of the free memory; the plan with the fastest forecast that fits 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from chipmodel.entry_points import DescribedPlugin, Plugin
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers.prefetch_greedy import probe
-from dma.streamers.weight_pipeline import issued_weights
+from dma.streamers.weight_pipeline import Room, issued_weights
 from dma.streamers.weight_region import StepChain
 
 
@@ -36,9 +36,9 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
     """Return the plug-in in slices of several sizes, one object for each, by which answers are cached."""
 
     def issue(
-        memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+        memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], room: Room
     ) -> IssuePlan:
-        return IssuePlan(issued_weights(memory, emission, others, free, partial(_positions, plugin)), {})
+        return IssuePlan(issued_weights(memory, emission, others, room, partial(_positions, plugin)), {})
 
     return StreamerPortfolio(plugin.written, (probe(issue, name=plugin.written),))
 

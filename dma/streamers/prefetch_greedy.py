@@ -15,7 +15,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -36,7 +36,7 @@ from dma.schedule.streamer import (
 from dma.streamers import ping_pong, sync, weight_pipeline
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import equal_slices, one_buffer
-from dma.streamers.weight_pipeline import issued_weights, straight_chains
+from dma.streamers.weight_pipeline import Room, issued_weights, room_of, straight_chains
 from dma.streamers.weight_region import StepChain, WeightSlice, earliest_pieces, issue_positions
 
 NAME = "prefetch-greedy"
@@ -52,7 +52,7 @@ FREE_EIGHTHS = (8, 6, 4, 2)
 plan for many buffers with overlapping lifetimes that fill all of it; half of it is forecast to cost 0 to 2 %
 (measured on ResNet-18 and GoogLeNet, docs/decisions)."""
 
-IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Mapping[str, int]], IssuePlan]
+IssueWeights = Callable[[MemoryBudget, Emission, list[IssuedTransfer], Room], IssuePlan]
 """Decides about the weights, given the other transfers and the bytes available for weights at each op."""
 
 
@@ -101,24 +101,22 @@ def _issue(
     free: dict[str, int] = {}
     for op in ops(memory.program.body):
         free[op.name] = slice_at(op) + max(tensors.slack[op.name], 0) * eighths // 8
-    issued, buffers = weights(memory, emission, others, free)
+    issued, buffers = weights(memory, emission, others, room_of(emission, free))
     return IssuePlan([*others, *issued], buffers)
 
 
-def early(
-    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
-) -> IssuePlan:
-    """Issue every slice as early as ``free`` bytes at each op allow, then as late as that costs no time."""
-    return IssuePlan(issued_weights(memory, emission, others, free, issue_positions), {})
+def early(memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], room: Room) -> IssuePlan:
+    """Issue every slice as early as the ``room`` at each step allows, then as late as that costs no time."""
+    return IssuePlan(issued_weights(memory, emission, others, room, issue_positions), {})
 
 
 def early_pieces(
-    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], room: Room
 ) -> IssuePlan:
     """Issue weights as ``early`` does, each slice in pieces where its first bytes fit earlier."""
     issued: list[IssuedTransfer] = []
     cycles = TransferTimes(memory.chip)
-    for slices, chain in straight_chains(memory.chip, emission, others, free):
+    for slices, chain in straight_chains(memory.chip, emission, others, room):
         needs, chain = in_pieces(memory.program, slices, chain, cycles)
         positions = zip(needs, issue_positions(chain), strict=True)
         issued += [IssuedTransfer(need, need.buffer, position, need.first) for need, position in positions]
@@ -146,8 +144,8 @@ def in_pieces(
 ) -> tuple[list[TransferNeed], StepChain]:
     """Return loads and ``chain`` with every slice of weights cut where memory has room for its first bytes
     earlier than for the rest."""
-    by_name = {op.name: op for op in ops(program.body)}
-    units = [_unit(program, by_name[need.op]) or need.bytes for need in needs]
+    by_name = {each.name: each for op in ops(program.body) for each in (op, *op.cascade)}
+    units = [_unit(program, by_name[need.part.name]) or need.bytes for need in needs]
     found: list[TransferNeed] = []
     slices: list[WeightSlice] = []
     cut = earliest_pieces(chain, units)
@@ -156,7 +154,7 @@ def in_pieces(
             found.append(need)
             slices.append(whole)
             continue
-        for piece in _pieces(by_name[need.op], need, unit, sizes):
+        for piece in _pieces(by_name[need.part.name], need, unit, sizes):
             found.append(piece)
             slices.append(WeightSlice(piece.bytes, whole.first, whole.last, cycles.of(piece)))
     return found, replace(chain, slices=tuple(slices))
@@ -165,7 +163,7 @@ def in_pieces(
 def _unit(program: Program, op: Op) -> int:
     """The bytes of one output channel of the weights; 0 where these cannot be cut."""
     block, channels = program.block_bytes(op), op.work.channels
-    return 0 if op.cascade or op.gathers or block % channels else block // channels
+    return 0 if op.gathers or block % channels else block // channels
 
 
 def _pieces(op: Op, need: TransferNeed, unit: int, sizes: Sequence[int]) -> Iterator[TransferNeed]:

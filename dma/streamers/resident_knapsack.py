@@ -35,6 +35,7 @@ from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Strea
 from dma.streamers import ping_pong_across, sync, weight_pipeline
 from dma.streamers.prefetch_greedy import early, probe
 from dma.streamers.region_entries import IssuePositions, RegionEntries
+from dma.streamers.weight_pipeline import Room
 
 NAME = "resident-knapsack"
 CAPACITY_GRAINS = 2048
@@ -100,7 +101,7 @@ class LoopResidency:
         self,
         memory: MemoryBudget,
         emission: Emission,
-        free: Mapping[str, int],
+        room: Room,
         probabilities: BranchProbabilities,
         ahead: bool = False,
     ) -> None:
@@ -112,7 +113,7 @@ class LoopResidency:
         self.entries = RegionEntries(self.root, firsts, probabilities.arms)
         self.cycles_of = TransferTimes(memory.chip)
         self.steps = list(steps(emission.body))
-        self.left = [free[step.op] for step in self.steps]
+        self.left = [*room]
         for need in weights:
             for position in range(need.first, need.last + 1):
                 self.left[position] -= need.bytes
@@ -192,30 +193,27 @@ class LoopResidency:
             taken += in_flight(self.root, issue, stay.need.first)
         return tuple(position for each in merged(taken) for position in range(each.start, each.stop))
 
-    def left_at(self, taken: Mapping[int, int], free: Mapping[str, int]) -> dict[str, int]:
-        """What is ``free`` at each op with these bytes taken, by position."""
-        left = dict(free)
-        for step in self.steps:
-            left[step.op] = min(left[step.op], free[step.op] - taken.get(step.position, 0))
-        return left
+    def left_at(self, taken: Mapping[int, int], room: Room) -> Room:
+        """What is left of ``room`` with these bytes taken, by position."""
+        return [size - taken.get(position, 0) for position, size in enumerate(room)]
 
 
 def issue_with_residents(
-    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], free: Mapping[str, int]
+    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], room: Room
 ) -> IssuePlan:
     """Issue the weights with some that stay, or as ``prefetch_greedy.early`` does where that is as fast."""
-    plain = early(memory, emission, others, free)
+    plain = early(memory, emission, others, room)
     probabilities = branch_probabilities(memory.program)
     if not probabilities.iterations:
         return plain
     plans = [plain]
     for ahead in (False, True):
-        loops = LoopResidency(memory, emission, free, probabilities, ahead)
+        loops = LoopResidency(memory, emission, room, probabilities, ahead)
         if stays := loops.chosen():
             taken = Counter[int]()
             for stay in stays:
                 taken.update(dict.fromkeys(loops.held(stay), stay.need.bytes))
-            plans.append(_with_residents(memory, emission, others, loops.left_at(taken, free), stays))
+            plans.append(_with_residents(memory, emission, others, loops.left_at(taken, room), stays))
     forecast = PathForecast(loops.root, [step.cycles for step in loops.steps], probabilities)
 
     def cycles(weights: IssuePlan) -> float:
@@ -228,13 +226,13 @@ def _with_residents(
     memory: MemoryBudget,
     emission: Emission,
     others: list[IssuedTransfer],
-    free: Mapping[str, int],
+    room: Room,
     stays: Sequence[ResidentSlice],
 ) -> IssuePlan:
-    """Issue ``stays`` once and the other weights as ``early`` does; ``free`` is what ``stays`` leave."""
+    """Issue ``stays`` once and the other weights as ``early`` does; ``room`` is what ``stays`` leave."""
     staying = {stay.need.buffer for stay in stays}
     rest = replace(emission, needs=[need for need in emission.needs if need.buffer not in staying])
-    issued, buffers = early(memory, rest, others, free)
+    issued, buffers = early(memory, rest, others, room)
     issued += [stay.transfer for stay in stays]
     return IssuePlan(issued, buffers | {stay.need.buffer: stay.buffer for stay in stays})
 

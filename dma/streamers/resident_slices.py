@@ -8,7 +8,7 @@ some sets of slices are compared by forecast, and a small number of slices in ev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil
 
@@ -21,6 +21,7 @@ from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, queue
 from dma.streamers.next_iteration import NextIterationLoad, NextIterationOptions, further_bytes
 from dma.streamers.region_entries import IssuePositions
 from dma.streamers.resident_knapsack import LoopResidency, ResidentSlice
+from dma.streamers.weight_pipeline import Room
 
 MAX_FORECAST_STEPS = 4_000
 """Steps of all schedules that are forecast for one choice, together."""
@@ -33,7 +34,7 @@ WHOLE_SHARE = 0.99
 
 SliceSet = frozenset[int]
 """Slices by their numbers."""
-IssueRest = Callable[[frozenset[int], Mapping[str, int]], list[IssuedTransfer]]
+IssueRest = Callable[[frozenset[int], Room], list[IssuedTransfer]]
 """Issues all transfers except the needs with these ids, with a number of bytes for weights at each op."""
 
 
@@ -50,17 +51,17 @@ def resident_bytes(memory: MemoryBudget) -> dict[str, int]:
 
 
 def issue_with_residents(
-    memory: MemoryBudget, emission: Emission, free: Mapping[str, int], issue: IssueRest, thorough: bool
+    memory: MemoryBudget, emission: Emission, room: Room, issue: IssueRest, thorough: bool
 ) -> IssuePlan:
     """Return the fastest of the plans that ``issue`` makes for different sets of slices that stay for their
     loop, and for loads for a loop's next iteration.
 
-    ``free`` bytes are there for weights at each op. Only the obvious sets are tried unless ``thorough``.
+    ``room`` is for weights. Only the obvious sets are tried unless ``thorough``.
     """
     probabilities = branch_probabilities(memory.program)
     if not probabilities.iterations:
-        return IssuePlan(issue(frozenset(), free), {})
-    return decide_once(_ResidentSearch(memory, emission, free, issue, probabilities, thorough))
+        return IssuePlan(issue(frozenset(), room), {})
+    return decide_once(_ResidentSearch(memory, emission, room, issue, probabilities, thorough))
 
 
 class _ResidentSearch:
@@ -70,21 +71,21 @@ class _ResidentSearch:
         self,
         memory: MemoryBudget,
         emission: Emission,
-        free: Mapping[str, int],
+        room: Room,
         issue: IssueRest,
         probabilities: BranchProbabilities,
         thorough: bool,
     ) -> None:
-        self.memory, self.emission, self.free, self.issue = memory, emission, free, issue
-        self.loops = LoopResidency(memory, emission, free, probabilities)
+        self.memory, self.emission, self.room, self.issue = memory, emission, room, issue
+        self.loops = LoopResidency(memory, emission, room, probabilities)
         self.stays = self.loops.candidates()
         computes = [step.cycles for step in self.loops.steps]
         self.max_sets = min(MAX_SETS, MAX_FORECAST_STEPS // len(computes)) if thorough else 0
         self.forecast = PathForecast(self.loops.root, computes, probabilities)
-        loads = tuple(sorted(issue(frozenset(), free), key=queue_order))
+        loads = tuple(sorted(issue(frozenset(), room), key=queue_order))
         asked = tuple(_as_asked(memory, self.stays))
         program, chip = id(memory.program), id(memory.chip)
-        self.key = (program, chip, thorough, loads, tuple(free.items()), tuple(computes), asked)
+        self.key = (program, chip, thorough, loads, tuple(room), tuple(computes), asked)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -143,15 +144,15 @@ class _ResidentSearch:
                 found.append(load)
         return found
 
-    def _left(self, stays: Sequence[ResidentSlice], loads: Sequence[NextIterationLoad]) -> dict[str, int]:
-        """What is free at each op besides the slices that stay and the loads for the next iteration."""
+    def _left(self, stays: Sequence[ResidentSlice], loads: Sequence[NextIterationLoad]) -> Room:
+        """What is free at each step besides the slices that stay and the loads for the next iteration."""
         taken = Counter(further_bytes(loads))
         for load in loads:
             if load.need.kind == "weights":
                 taken.update(dict.fromkeys(range(load.need.first, load.need.last + 1), load.bytes))
         for stay in stays:
             taken.update(dict.fromkeys(self.loops.held(stay), stay.need.bytes))
-        return self.loops.left_at(taken, self.free)
+        return self.loops.left_at(taken, self.room)
 
     def _cycles_per_byte(self, need: TransferNeed) -> float:
         """DMA cycles saved for each byte that stays."""

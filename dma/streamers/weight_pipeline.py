@@ -99,30 +99,39 @@ def _issue(memory: MemoryBudget, emission: Emission, jitter: int) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, kept)
     issued = [*stripes(emission), *tensors.transfers()]
     free = {op.name: tensors.slack[op.name] + kept(op) for op in ops(memory.program.body)}
-    weights = issued_weights(memory, emission, issued, free, partial(issue_positions, jitter=jitter))
+    positions = partial(issue_positions, jitter=jitter)
+    weights = issued_weights(memory, emission, issued, room_of(emission, free), positions)
     return IssuePlan([*issued, *weights], {})
+
+
+Room = Sequence[int]
+"""The bytes for weights at each step."""
+
+
+def room_of(emission: Emission, free: Mapping[str, int]) -> Room:
+    """Return the room at the steps of ops that have so many bytes ``free`` for weights."""
+    return [free[step.op] for step in steps(emission.body)]
 
 
 def issued_weights(
     memory: MemoryBudget,
     emission: Emission,
     others: list[IssuedTransfer],
-    free: Mapping[str, int],
+    room: Room,
     positions: Callable[[StepChain], Sequence[int]],
 ) -> list[IssuedTransfer]:
     """Return the loads of all weights, each issued at the one of ``positions`` that belongs to its slice."""
     return [
         IssuedTransfer(need, need.buffer, position, need.first)
-        for needs, chain in straight_chains(memory.chip, emission, others, free)
+        for needs, chain in straight_chains(memory.chip, emission, others, room)
         for need, position in zip(needs, positions(chain), strict=True)
     ]
 
 
 def straight_chains(
-    chip: Chip, emission: Emission, fixed: list[IssuedTransfer], free: Mapping[str, int]
+    chip: Chip, emission: Emission, fixed: list[IssuedTransfer], room: Room
 ) -> Iterable[tuple[list[TransferNeed], StepChain]]:
-    """Return the straight chains that read weights: the needs of these, and the run's timing. ``free`` are
-    the bytes for weights at each op."""
+    """Return the straight chains that read weights: the needs of these, and the run's timing."""
     inside: dict[int, list[Step]] = defaultdict(list)
     for step in steps(emission.body):
         inside[emission.straight_chain[step.position]].append(step)
@@ -142,7 +151,7 @@ def straight_chains(
             StepChain(
                 first=inside[number][0].position,
                 computes=tuple(step.cycles for step in inside[number]),
-                room=tuple(free[step.op] for step in inside[number]),
+                room=tuple(room[step.position] for step in inside[number]),
                 slices=tuple(WeightSlice(n.bytes, n.first, n.last, cycles.of(n)) for n in group),
                 fixed=tuple(transfers[number]),
             ),

@@ -39,6 +39,7 @@ struct Around {
 struct TableRow {
     Int before, after, needed, cycles, moved, most_before, most_after, least;
     std::array<Int, 4> made_by;
+    Int bytes;
 };
 
 inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const Around &around) {
@@ -54,16 +55,18 @@ inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const A
     const Int ahead = around.ahead.in(room - keys[SIZE]) - keys[AHEAD];
     const Int free = around.alone ? std::min(around.capacity - move.after_bytes, room - keys[END])
                                   : around.capacity - std::max(move.after_bytes, keys[END]);
+    const Int later = std::min(around.ahead_after.in(std::max<Int>(0, free)),
+                               around.ahead_after.in(room - keys[SIZE]) + way.rest);
     return {move.before,
             move.after,
             needed,
             keys[CYCLES],
             loads + keys[STORES] + move.leaving,
             std::min(std::min(ahead, loads + around.later) + move.early, around.most),
-            std::min(std::min(around.ahead_after.in(std::max<Int>(0, free)), around.later) + move.early_after,
-                     around.most),
+            std::min(std::min(later, around.later) + move.early_after, around.most),
             -std::min(move.behind_after, pending),
-            way.made_by};
+            way.made_by,
+            around.capacity - room + keys[SIZE]};
 }
 
 // Least times by set of tensors and by DMA cycles moved ahead, at equally far points.

@@ -64,6 +64,7 @@ private:
         spans_.assign(ops, Span{-1, -1});
         std::vector<bool> parts(ops, false);
         total_ = 0;
+        ends_.clear();
         for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
             const Step &step = walk_.steps[at];
             const OpRow &op = stretch_.ops[step.op];
@@ -79,6 +80,7 @@ private:
             }
             computed_[step.op] += cycles(step);
             total_ += cycles(step);
+            ends_.push_back(total_);
             parts[step.op] = parts[step.op] || step.rows.size() < op.rows;
         }
         inside_.clear();
@@ -137,7 +139,8 @@ private:
                 }
             }
         }
-        Loads loads(stretch_.tensors[tensor], read, chip_.load, shares, columns(tensor, 0).second,
+        const TensorRow &row = stretch_.tensors[tensor];
+        Loads loads(row, read, chip_.load, shares, columns(tensor, 0).second, row.channels,
                     bands_.columns ? each : 0);
         Passing &found = passing_[tensor];
         found.bytes[0] = loads.bytes(1, loads.parts());
@@ -151,6 +154,9 @@ private:
             largest = std::max(largest, cycles);
         }
         set_ahead(found, loads, largest);
+        if (chip_.whole) {
+            or_whole(found, row.bytes, chip_.load.cycles(row.bytes));
+        }
         Int before = -1, gap = 0;
         group = 0;
         for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
@@ -193,7 +199,7 @@ private:
             found.wait += std::max<Int>(0, before - gap);
             const auto [part, of] = columns(tensor, step.band);
             const Int bytes = sums ? row.bytes : row.bytes * step.rows.size() / row.rows * part / of;
-            before = chip_.store.cycles(bytes);
+            before = chip_.store.cycles(bytes, sums || part == of ? 1 : step.rows.size() * row.channels);
             gap = 0;
             found.cycles += before;
             found.apart += before;
@@ -204,6 +210,11 @@ private:
         found.apart -= before;
         found.bytes[0] = most;
         found.bytes[1] = most * std::min<Int>(2, steps);
+        found.behind[0] = before;
+        found.behind[1] = 2 * before;
+        if (chip_.whole) {
+            or_whole(found, row.bytes, chip_.store.cycles(row.bytes));
+        }
         found.computed = compute;
     }
 
@@ -212,7 +223,7 @@ private:
     bool hold_weights(Int again) {
         again_ = again;
         buffers_ = inside_;
-        kept_weights_ = loaded_weights_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
+        kept_cycles_ = loaded_cycles_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
         std::vector<Int> turns(stretch_.ops.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
@@ -220,8 +231,8 @@ private:
                 turn_bytes_ = std::max(turn_bytes_, weights);
                 turns_computed_ += computed_[op];
             } else {
-                kept_weights_ += weights;
-                loaded_weights_ += weights * stretch_.ops[op].loads;
+                kept_cycles_ += chip_.weights.cycles(weights);
+                loaded_cycles_ += stretch_.ops[op].loads * chip_.weights.cycles(weights);
             }
         }
         Int before = -1, gap = 0;
@@ -251,7 +262,7 @@ private:
                         std::max(turn.stop, spans_[op].stop)};
             } else if (stretch_.ops[op].weights) {
                 const Int weights = stretch_.ops[op].weights;
-                buffers_.push_back({spans_[op].start, Int(walk_.steps.size()) - 1, weights, weights});
+                buffers_.push_back({spans_[op].start, spans_[op].stop, weights, weights});
             }
         }
         if (turn_bytes_) {
@@ -282,8 +293,8 @@ private:
     }
 
     void take_depth(Int place, Int depth, const std::array<Int, 4> &made_by) {
-        Int loads = chip_.weights.cycles(loaded_weights_) + turns_cycles_, stores = 0, last = 0, wait = turns_wait_;
-        Int ahead = chip_.weights.cycles(kept_weights_) + chip_.weights.cycles(turn_bytes_);
+        Int loads = loaded_cycles_ + turns_cycles_, stores = 0, last = 0, behind = 0, wait = turns_wait_;
+        Int ahead = kept_cycles_ + chip_.weights.cycles(turn_bytes_);
         Int apart = std::max<Int>(0, turns_cycles_ - turns_first_), beside = std::min(apart, total_ - turns_computed_);
         const Int end = Int(walk_.steps.size()) - 1;
         std::vector<Buffer> buffers = buffers_;
@@ -297,21 +308,22 @@ private:
                 const Int start = place_of & BEFORE ? 0 : used_[tensor].start;
                 buffers.push_back({start, place_of & AFTER ? end : used_[tensor].stop, row.bytes, row.bytes});
                 loads += place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
-                ahead += place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
+                ahead += place_of & COMES && !places_.late(place, tensor) ? chip_.load.cycles(row.bytes) : 0;
                 continue;
             }
             const Passing &passing = passing_[tensor];
             buffers.push_back({used_[tensor].start, used_[tensor].stop, passing.bytes[depth - 1], passing.bytes[0]});
             (row.role == INPUT ? loads : stores) += passing.cycles;
-            ahead += row.role == INPUT ? passing.ahead[depth - 1] : 0;
+            ahead += row.role == INPUT && !places_.late(place, tensor) ? passing.ahead[depth - 1] : 0;
             last += row.role == OUTPUT ? passing.last : 0;
+            behind += row.role == OUTPUT ? passing.behind[depth - 1] : 0;
             if (depth == 1) {
                 wait = std::max(wait, passing.wait);
                 apart += passing.apart;
                 beside += std::min(passing.apart, total_ - passing.computed);
             }
         }
-        const Int size = fullest(buffers);
+        const auto [size, at_fullest] = fullest(buffers);
         if (size > places_.room[place]) {
             return;
         }
@@ -321,8 +333,11 @@ private:
             at_end += buffer.stop == end ? buffer.single : 0;
         }
         wait = std::max(wait, apart - std::min(total_, beside));
-        const Int cycles = total_ + wait + (chip_.last ? last : 0);
-        best_.push_back({place, {size, first, at_end, needed(place), cycles, loads, stores, -ahead, -depth * last, 0}, made_by});
+        const Int cycles = total_ + wait + needed(place, true) + (chip_.last ? last : 0);
+        best_.push_back({place,
+                         {size, first, at_end, needed(place, false), cycles, loads, stores, -ahead, -behind, 0},
+                         total_ - ends_[at_fullest],
+                         made_by});
     }
 
     // Bytes that are there from one step to another; of a single buffer where there are two.
@@ -330,40 +345,39 @@ private:
         Int start, stop, bytes, single;
     };
 
-    static Int fullest(const std::vector<Buffer> &buffers) {
-        Int start = 0, stop = buffers.empty() ? 0 : buffers[0].stop, sum = 0, most = 0;
+    // The most bytes at a step, and the last one of those with so many at which a buffer begins.
+    static std::pair<Int, Int> fullest(const std::vector<Buffer> &buffers) {
+        Int start = 0, stop = buffers.empty() ? 0 : buffers[0].stop, sum = 0;
         for (const Buffer &buffer : buffers) {
             start = std::max(start, buffer.start);
             stop = std::min(stop, buffer.stop);
             sum += buffer.bytes;
         }
         if (start <= stop) {
-            return sum;
+            return {sum, stop};
         }
+        std::pair<Int, Int> most{0, 0};
         for (const Buffer &at : buffers) {
             Int here = 0;
             for (const Buffer &buffer : buffers) {
                 here += buffer.start <= at.start && at.start <= buffer.stop ? buffer.bytes : 0;
             }
-            most = std::max(most, here);
+            most = std::max(most, {here, at.start});
         }
         return most;
     }
 
     // DMA cycles that must have passed when the NPU begins, for each op's first step to have its weights and
-    // the first rows of what it reads.
-    Int needed(Int place) {
+    // the first rows of what it reads; or those of what is `late`.
+    Int needed(Int place, bool late) {
         std::vector<std::pair<Int, Int>> events;
-        bool kept = false;
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
-            if (weights && stretch_.ops[op].loads && !is_again(op)) {
-                const Int cycles = chip_.weights.cycles(weights) - (kept ? chip_.weights.once : 0);
-                events.emplace_back(begins_[op], cycles);
-                kept = true;
+            if (weights && stretch_.ops[op].loads && !late && !is_again(op)) {
+                events.emplace_back(begins_[op], chip_.weights.cycles(weights));
             }
         }
-        if (turns_first_) {
+        if (turns_first_ && !late) {
             Int first = -1;
             for (Int op = 0; op < stretch_.count(); ++op) {
                 first = is_again(op) && (first < 0 || begins_[op] < first) ? begins_[op] : first;
@@ -372,6 +386,9 @@ private:
         }
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const Int place_of = places_.of(place, tensor);
+            if (places_.late(place, tensor) != late) {
+                continue;
+            }
             if (place_of & COMES) {
                 events.emplace_back(first_read_[tensor], chip_.load.cycles(stretch_.tensors[tensor].bytes));
             } else if (stretch_.tensors[tensor].role == INPUT && place_of == PASSES) {
@@ -395,10 +412,10 @@ private:
     Bands bands_;
     Int in_band_ = 1;
     std::vector<Passing> passing_;
-    std::vector<Int> computed_, begins_, first_read_;
+    std::vector<Int> computed_, begins_, first_read_, ends_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_;
-    Int total_ = 0, again_ = 0, kept_weights_ = 0, loaded_weights_ = 0, turn_bytes_ = 0;
+    Int total_ = 0, again_ = 0, kept_cycles_ = 0, loaded_cycles_ = 0, turn_bytes_ = 0;
     Int turns_cycles_ = 0, turns_first_ = 0, turns_wait_ = 0, turns_computed_ = 0;
 };
 

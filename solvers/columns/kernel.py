@@ -11,9 +11,9 @@ from solvers.search.workers import compiled_kernel
 
 Integers = NDArray[np.int64]
 
-PASSES, FREE, STAYS, BEFORE, AFTER, COMES = 0, 1, 2, 4, 8, 16
+PASSES, FREE, STAYS, BEFORE, AFTER, COMES, LATE = 0, 1, 2, 4, 8, 16, 32
 """Where a tensor lies: it passes in stripes, costs nothing, or stays whole: from the first step on, to the
-last one, and loaded by the stretch itself."""
+last one, and loaded by the stretch itself; late is what the run before has only just made."""
 INSIDE, INPUT, OUTPUT = range(3)
 """Roles of tensors in a stretch."""
 SUMS = -1
@@ -23,7 +23,8 @@ GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 MOST_STEPS = 4_000
 """Steps of a cascade that is looked at."""
 COLUMNS = 8
-"""Those of a table, and then four numbers by which the way was chosen:
+"""Those of a table, then four numbers by which the way was chosen, and the bytes at its fullest, with the
+tracked tensors that stay:
 
 0. the tracked tensors that are in SharedMemory before, as bits;
 1. those after;
@@ -53,7 +54,8 @@ class Stretch(NamedTuple):
     """Tensor, first row and end of the rows read by row."""
     makes: Integers
     tensors: Integers
-    """Bytes, rows, maker or -1, role, whether its rows may pass through a rolling buffer."""
+    """Bytes, rows, maker or -1, role, whether its rows may pass through a rolling buffer, and runs of bytes
+    of a row of which only some of the columns are needed."""
     choices: Integers
     """The rows a step of each op of a cascade, and a set of bands, from 1 on, or 0; of one op the rows and
     channels of a part, the rows of the first stripe if it has fewer, and the cycles of all parts."""
@@ -80,8 +82,13 @@ class ListedColumns(Protocol):
     longest: int
     """The most ops of a stretch."""
     rates: Rates
+    runs: Integers
+    """DMA cycles that each further run of bytes of a transfer adds, by its length from 0 on, of loads and
+    then as many of stores; the last number of each is that of all longer runs."""
     rolls: bool
     """Whether the chip addresses rolling buffers."""
+    moves_count: int
+    """DMA cycles that count as one of the NPU even where it need not wait for them; 0: they do not."""
 
     @property
     def table(self) -> Integers:
@@ -153,13 +160,15 @@ def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached:
     settings = (
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
-        *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1]),
+        *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.moves_count),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
-    around = stretch.bands, np.array(settings, np.int64), border.moves, border.fitting
+    around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     found = _kernel().column_ways((*described, *placed, *around))
-    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 4)
+    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5).copy()
+    if columns.moves_count:
+        table[:, 3] += table[:, 4] // columns.moves_count
     reach(table, reached)
     return table
 

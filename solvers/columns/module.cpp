@@ -20,8 +20,8 @@ public:
     }
 };
 
-enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, CHIP, MOVES, FITTING, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES };
+enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, COUNT };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -39,10 +39,15 @@ std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
 
 std::vector<Way> find_ways(const Array *arrays) {
     const Int *settings = arrays[CHIP].data();
-    auto rate = [&](Int at) { return Rate{settings[at], settings[at + 1], settings[at + 2]}; };
+    // What further runs add, of loads and then of stores; weights lie in one run.
+    const Int lengths = arrays[RUNS].size() / 2;
+    auto rate = [&](Int at) {
+        const Int *further = arrays[RUNS].data() + (at == STORE ? lengths : 0);
+        return Rate{settings[at], settings[at + 1], settings[at + 2], further, lengths};
+    };
     const Stretch stretch{arrays[OPS].rows<OpRow>(), arrays[NEEDS].rows<NeedRow>(), arrays[MAKES].rows<Int>(),
                           arrays[TENSORS].rows<TensorRow>(), arrays[TABLE].data(), settings[ROLLS] != 0};
-    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0};
+    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0, settings[WHOLE_TOO] != 0};
     const Int tensors = Int(stretch.tensors.size());
     const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), arrays[ROOM].size(),
                         tensors};
@@ -111,7 +116,7 @@ PyObject *column_ways(PyObject *, PyObject *tuple) {
     Py_BEGIN_ALLOW_THREADS;
     found = find_table(arrays);
     Py_END_ALLOW_THREADS;
-    static_assert(sizeof(TableRow) == 12 * sizeof(Int));
+    static_assert(sizeof(TableRow) == 13 * sizeof(Int));
     return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(found.data()),
                                      Py_ssize_t(found.size() * sizeof(TableRow)));
 }

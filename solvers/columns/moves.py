@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, PASSES, STAYS, Border, Stretch
+from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, LATE, PASSES, STAYS, Border, Stretch
 from solvers.fluid.amounts import Fitting, FluidAmounts
 from solvers.fluid.problem import FluidTensor
 from solvers.fluid.residents import Move
@@ -95,11 +95,13 @@ class _Moves:
             return PASSES
         if tensor.until is not None and self.start > tensor.until:
             return FREE  # It may be part of another one.
+        late = LATE * (tensor.made is not None and tensor.made == self.start - 1)
         if name not in before and name not in after:
             # What nobody needs is not stored.
-            return FREE if name in self.untracked or not (tensor.reads or tensor.stored) else PASSES
+            free = name in self.untracked or not (tensor.reads or tensor.stored)
+            return FREE if free else PASSES | late
         comes = name not in before and (tensor.made is None or tensor.made < self.start)
-        return STAYS | BEFORE * (name in before) | AFTER * (name in after) | COMES * comes
+        return STAYS | BEFORE * (name in before) | AFTER * (name in after) | (COMES | late) * comes
 
     def row(self, move: Move) -> tuple[int, ...]:
         """The fields of ``MoveRow``."""

@@ -103,6 +103,9 @@ private:
         }
         found.apart = loads.rolls() ? late : found.cycles - found.first;
         set_ahead(found, loads, largest);
+        if (chip_.whole) {
+            or_whole(found, tensor.bytes, chip_.load.cycles(tensor.bytes));
+        }
         passing_[number].bytes[0] = std::max(passing_[number].bytes[0], found.bytes[0]);
         if (passing_[number].cycles <= found.cycles) {
             const Int most = std::max(passing_[number].bytes[1], found.bytes[1]);
@@ -123,12 +126,18 @@ private:
         found.cycles = 0;
         for (Int stripe = 0; stripe < stripes_; ++stripe) {
             const Int rows = starts_[stripe + 1] - starts_[stripe];
-            found.last = chip_.store.cycles(bytes(rows, last_slice_));
-            found.cycles += (slices_ - 1) * chip_.store.cycles(bytes(rows, channels)) + found.last;
+            const Int runs = slices_ > 1 ? rows : 1;
+            found.last = chip_.store.cycles(bytes(rows, last_slice_), runs);
+            found.cycles += (slices_ - 1) * chip_.store.cycles(bytes(rows, channels), runs) + found.last;
         }
         found.apart = std::max<Int>(0, found.cycles - found.last);
         found.bytes[0] = bytes(std::min(cut.rows, op.rows), channels);
         found.bytes[1] = found.bytes[0] * std::min<Int>(2, stripes_ * slices_);
+        found.behind[0] = found.last;
+        found.behind[1] = 2 * found.last;
+        if (chip_.whole) {
+            or_whole(found, tensor.bytes, chip_.store.cycles(tensor.bytes));
+        }
     }
 
     void take_place(Int place, std::array<Int, 4> made_by) {
@@ -151,7 +160,7 @@ private:
     void take_buffers(Int place, Int depth, Int slices, const std::array<Int, 4> &made_by) {
         const bool parts = stripes_ * slices_ > 1;
         Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
-        Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, first = slice_loads_ ? slice_cycles_ : 0;
+        Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const Int place_of = places_.of(place, tensor);
@@ -165,8 +174,8 @@ private:
                 size += has_bytes * row.bytes;
                 single += has_bytes * row.bytes;
                 loads += comes;
-                first += comes;
-                ahead += comes;
+                (places_.late(place, tensor) ? late : first) += comes;
+                ahead += places_.late(place, tensor) ? 0 : comes;
                 continue;
             }
             const Passing &passing = passing_[tensor];
@@ -174,9 +183,11 @@ private:
             size += has_bytes * passing.bytes[depth - 1];
             single += has_bytes * passing.bytes[0];
             (input ? loads : stores) += passing.cycles;
-            first += input ? passing.first : 0;
-            ahead += input ? passing.ahead[depth - 1] : 0;
+            const bool delayed = places_.late(place, tensor);
+            (delayed ? late : first) += input ? passing.first : 0;
+            ahead += input && !delayed ? passing.ahead[depth - 1] : 0;
             last += input ? 0 : passing.last;
+            behind += input ? 0 : passing.behind[depth - 1];
             apart += depth == 1 ? passing.apart : 0;
         }
         const Int room = places_.room[place];
@@ -189,9 +200,10 @@ private:
             apart += (rounds_ * (slices_ - 1) - 1) * std::max<Int>(0, slice_cycles_ - early) +
                      rounds_ * std::max<Int>(0, last_cycles_ - early);
         }
-        const Int cycles = compute_ + apart + (chip_.last ? last : 0);
+        const Int cycles = compute_ + apart + late + (chip_.last ? last : 0);
         best_.push_back({place,
-                   {size, single, single, first, cycles, loads, stores, -ahead, -depth * last, Int(stripes_ == 1)},
+                   {size, single, single, first, cycles, loads, stores, -ahead, -behind, Int(stripes_ == 1)},
+                   ENDLESS,
                    made_by});
     }
 

@@ -11,21 +11,30 @@ struct Passing {
     Int bytes[2] = {0, 0};  // of one buffer, of two
     Int cycles = 0;         // of all transfers
     Int first = 0, last = 0;
+    Int behind[2] = {0, 0}; // of stores after the last step
     Int ahead[2] = {0, 0};  // of loads before the first step
     Int computed = 0;       // NPU cycles of the ops that use the buffer
     Int apart = 0;          // of those after the first that share no cycle with the op that uses the buffer
     Int wait = 0;           // for which the NPU has no step of another op meanwhile
 };
 
+// A plan may have room for the whole tensor while the stretch runs, and move it at once, in `whole` cycles.
+inline void or_whole(Passing &found, Int bytes, Int whole) {
+    found.cycles = std::min(found.cycles, whole);
+    found.bytes[1] = std::min(found.bytes[1], bytes);
+    found.ahead[1] = std::max(found.ahead[1], found.cycles);
+    found.behind[1] = std::max(found.behind[1], found.cycles);
+}
+
 // The rows that each stripe reads of a tensor, and what loads bring of them. With a rolling buffer a stripe
 // loads its new rows only, some of them early where the buffer is larger than the stripe before.
 class Loads {
 public:
-    // Each stripe reads `shares` of its rows, of so many, other ones after every `alike` stripes; all of them
-    // where there are none.
+    // Each stripe reads `shares` of its rows, of so many, in `runs` of bytes a row, other ones after every `alike`
+    // stripes; all of them where there are none.
     Loads(const TensorRow &tensor, std::vector<Span> read, const Rate &rate, std::vector<Int> shares = {},
-          Int of = 1, Int alike = 0)
-        : tensor_(tensor), read_(std::move(read)), rate_(rate), shares_(std::move(shares)), of_(of),
+          Int of = 1, Int runs = 1, Int alike = 0)
+        : tensor_(tensor), read_(std::move(read)), rate_(rate), shares_(std::move(shares)), of_(of), runs_(runs),
           alike_(alike) {
         rolls_ = tensor.rolls && shares_.empty() && measure_ring(1);
     }
@@ -70,7 +79,8 @@ public:
             return 0;
         }
         if (!rolls_) {
-            return rate_.cycles(in_stripe(at));
+            const bool divided = !shares_.empty() && shares_[at] < of_;
+            return rate_.cycles(in_stripe(at), divided ? runs_ * read_[at].size() : 1);
         }
         const Int before = at ? stops_[at - 1] : 0;
         Int rows = stops_[at] - std::max(starts_[at], before);
@@ -132,7 +142,7 @@ private:
     std::vector<Span> read_;
     const Rate &rate_;
     std::vector<Int> shares_;
-    Int of_, alike_;
+    Int of_, runs_, alike_;
     bool rolls_ = false;
     Int held_ = 0, held_one_ = 0;
     std::vector<Int> starts_, stops_;

@@ -69,7 +69,7 @@ def prove(
     """Return a proof of what ``least_time`` answers. Raises TimeIsOver."""
     search = _PathSearch(problem, columns, levels)
     arrived: list[Cycles] = []
-    cycles = search.answer(deadline, arrived).cycles
+    cycles = search.run(deadline, arrived)
     least = search.repeats.least_cycles
     repeats = [(start, stop, times, least(start, stop)) for start, stop, times in problem.repeats]
     ways = [(w.start, stop, w.table) for stop, found in enumerate(search.links) for w in found]
@@ -78,11 +78,55 @@ def prove(
     return PathProof(cycles, search.grid, arrived, search.kept, repeats, ways, tracked)
 
 
+class PathWay(NamedTuple):
+    """The way of the runs ``[start, stop)`` on a fastest path."""
+
+    start: int
+    stop: int
+    before: int
+    """The tracked tensors that are in SharedMemory before, as bits."""
+    after: int
+    bytes: int
+    """Bytes at its fullest, with the tracked tensors that stay."""
+    made_by: tuple[int, int, int, int] | None
+    """The four numbers by which the way was chosen (``solvers.columns.kernel.COLUMNS``); None for any way."""
+
+
+def fastest_path(
+    problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
+) -> tuple[PathWay, ...]:
+    """Return the ways of a path that takes ``least_time``, in order. Raises TimeIsOver."""
+    search = _PathSearch(problem, columns, levels)
+    search.run(deadline)
+    ways = [link.way(place, step) for place, link, step, *_ in search.path()]
+    return tuple(reversed(ways))
+
+
 class _BorderWays(NamedTuple):
     """Ways between two borders: rows of ``solvers.columns.kernel.take_ways``."""
 
     start: int
     table: Cycles
+    listed: bool
+
+    def way(self, stop: int, step: int) -> PathWay:
+        """A way to border ``stop`` by its number."""
+        before, after = self.table[step, :2].tolist()
+        heights, again, groups, buffers, size = self.table[step, COLUMNS:].tolist()
+        made_by = (heights, again, groups, buffers) if self.listed else None
+        return PathWay(self.start, stop, before, after, size, made_by)
+
+
+class _PathStep(NamedTuple):
+    """The border where a way of a path ends, with the way's place and its times."""
+
+    stop: int
+    link: _BorderWays
+    step: int
+    time: int
+    before: int
+    """DMA cycles ahead at the border before."""
+    after: int
 
 
 class _PathSearch:
@@ -98,8 +142,13 @@ class _PathSearch:
         self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
 
-    def answer(self, deadline: Deadline, arrived: list[Cycles] | None = None) -> FluidTime:
-        """Return the least time; ``arrived`` receives the times of every border."""
+    def answer(self, deadline: Deadline) -> FluidTime:
+        cycles = self.run(deadline)
+        return FluidTime(cycles, tuple(self._legs()), self.ways)
+
+    def run(self, deadline: Deadline, arrived: list[Cycles] | None = None) -> int:
+        """Reach all borders; return the least cycles to the last one. ``arrived`` receives the times of every
+        border."""
         points, last = self.grid.points, self.amounts.count
         self.borders[0].times[0] = np.where(points <= 0, 0, NEVER)
         for start in range(last):
@@ -114,8 +163,7 @@ class _PathSearch:
         self.borders[last].close(points)
         if arrived is not None:
             arrived.append(self.borders[last].times)
-        cycles = int(self.borders[last].times[0, points == 0][0])
-        return FluidTime(cycles, tuple(self._legs()), self.ways)
+        return int(self.borders[last].times[0, points == 0][0])
 
     def _stops(self, start: int) -> Iterator[int]:
         ops = self.amounts.problem.ops
@@ -134,30 +182,34 @@ class _PathSearch:
         border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
         found = 0
         if stretch is not None and border is not None:
-            found = self._link(start, stop, take_ways(self.columns, stretch, border, reached))
+            found = self._link(start, stop, take_ways(self.columns, stretch, border, reached), True)
         if self.columns.any_way(start, stop) or (not found and stop == start + 1):
             table = _any_way(self.amounts, self.columns, start, stop)
             reach(table, reached)
-            self._link(start, stop, table)
+            self._link(start, stop, table, False)
 
-    def _link(self, start: int, stop: int, table: Cycles) -> int:
+    def _link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
         self.ways += len(table)
         if len(table):
-            self.links[stop].append(_BorderWays(start, table))
+            self.links[stop].append(_BorderWays(start, table, listed))
         return len(table)
 
     def _legs(self) -> list[FluidLeg]:
-        """A fastest path, from its end on."""
-        place, row, ahead = self.amounts.count, 0, 0
         ends: list[tuple[int, FluidLeg]] = []
+        for stop, link, step, time, before, ahead in self.path():
+            computed, most, room = link.table[step, [3, 5, 6]].tolist()
+            ends.append((time, FluidLeg(link.start, stop, 0, computed, before >= most or ahead > room)))
+        return [*self.repeats.legs(ends)]
+
+    def path(self) -> Iterator[_PathStep]:
+        """Yield a fastest path, from its end on."""
+        place, row, ahead = self.amounts.count, 0, 0
         while place:
             found = [(*self._fastest(link, row, ahead), link) for link in self.links[place]]
             time, before, step, link = min(found, key=lambda each: each[0])
-            computed, most, room = link.table[step, [3, 5, 6]].tolist()
-            ends.append((time, FluidLeg(link.start, place, 0, computed, before >= most or ahead > room)))
+            yield _PathStep(place, link, step, time, before, ahead)
             place, row = link.start, int(link.table[step, 0])
             ahead = max(before - self.kept[place], int(self.grid.points[0]))
-        return [*self.repeats.legs(ends)]
 
     def _fastest(self, link: _BorderWays, row: int, ahead: int) -> tuple[int, int, int]:
         """The time of the fastest way of a link to a set of tensors, what was ahead at its begin, and its
@@ -193,5 +245,5 @@ def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: in
         ahead_after = min(int(amounts.ahead_in(after, stop)), later) + move.early_after
         moved = loads + move.stores
         ends = min(ahead, amounts.most), min(ahead_after, amounts.most)
-        rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, 0, 0, 0, 0))
-    return np.array(rows, np.int64).reshape(-1, COLUMNS + 4)
+        rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, 0, 0, 0, 0, 0))
+    return np.array(rows, np.int64).reshape(-1, COLUMNS + 5)

@@ -13,10 +13,19 @@ namespace columns {
 
 using Int = std::int64_t;
 
-// An affine cost: cycles of one transfer of some bytes, rounded down.
+// An affine cost: cycles of one transfer of some bytes, rounded down, and what each run of bytes after the
+// first one adds, by its length; the last number is that of all longer ones.
 struct Rate {
     Int once, numerator, denominator;
-    Int cycles(Int bytes) const { return bytes > 0 ? once + bytes * numerator / denominator : 0; }
+    const Int *further;
+    Int lengths;
+    Int cycles(Int bytes, Int runs = 1) const {
+        if (bytes <= 0) {
+            return 0;
+        }
+        const Int more = runs > 1 ? (runs - 1) * further[std::min(bytes / runs, lengths - 1)] : 0;
+        return once + bytes * numerator / denominator + more;
+    }
 };
 
 struct OpRow {
@@ -39,12 +48,13 @@ struct TensorRow {
     Int maker;         // the op of the stretch that makes it; -1 for none
     Int role;          // Role
     Int rolls;         // whether its rows may pass through a rolling buffer
+    Int channels;      // runs of bytes of a row of which only some of the columns are needed
 };
 
 enum Role : Int { INSIDE, INPUT, OUTPUT };
 // Where a tensor lies: it passes in stripes, costs nothing, or stays whole: from the first step on, to the last
-// one, and loaded by the stretch itself.
-enum Place : Int { PASSES = 0, FREE = 1, STAYS = 2, BEFORE = 4, AFTER = 8, COMES = 16 };
+// one, and loaded by the stretch itself; late is what the run before has only just made.
+enum Place : Int { PASSES = 0, FREE = 1, STAYS = 2, BEFORE = 4, AFTER = 8, COMES = 16, LATE = 32 };
 
 struct Span {
     Int start = 0, stop = 0;

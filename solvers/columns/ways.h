@@ -7,6 +7,9 @@
 
 namespace columns {
 
+// Cycles that have no end.
+constexpr Int ENDLESS = Int(1) << 50;
+
 enum Key : Int { SIZE, FIRST, END, NEEDED, CYCLES, LOADS, STORES, AHEAD, BEHIND, WHOLE, KEYS };
 
 // A way for one of the places of tensors. Of two ways the one is better whose keys are all no larger: bytes at
@@ -16,12 +19,14 @@ enum Key : Int { SIZE, FIRST, END, NEEDED, CYCLES, LOADS, STORES, AHEAD, BEHIND,
 struct Way {
     Int place;
     std::array<Int, KEYS> keys;
+    Int rest;                    // NPU cycles after the fullest step
     std::array<Int, 4> made_by;  // of a cascade: heights, weights loaded again, groups a stripe, buffers
 };
 
 struct Chip {
     Rate load, store, weights;
-    bool last;  // whether nothing comes after the stretch
+    bool last;   // whether nothing comes after the stretch
+    bool whole;  // whether what passes may also be there whole
 };
 
 // Where each tensor lies, by place: PASSES, STAYS or FREE; the room beside what stays, and bytes that several
@@ -31,7 +36,8 @@ struct Places {
     const Int *room;
     const Int *in_parts;
     Int count, tensors;
-    Int of(Int place, Int tensor) const { return of_tensor[place * tensors + tensor]; }
+    Int of(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & ~LATE; }
+    bool late(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & LATE; }
 };
 
 // Of rows of integers those that no other one is better than, of equal ones the first. Of two rows with the

@@ -39,6 +39,8 @@ class _Columns:
     """ListedColumns of one stretch, whose transfers take no time."""
 
     longest = 6
+    runs = np.zeros(2, np.int64)
+    moves_count = 0
 
     def __init__(self, table: np.ndarray, rolls: bool, rate: tuple[int, int, int]) -> None:
         self.table, self.rolls, self.rates = table, rolls, Rates(rate, rate, rate)

@@ -1,0 +1,190 @@
+"""Schedules in the ways of a path over the listed ones (``dma.columns``): cascades, tilings, what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+
+from chipmodel.cascades.rewrite import with_cascades
+from chipmodel.geometry.interval import Interval, hull
+from chipmodel.model.program import Op, Program
+from chipmodel.model.schedule import Schedule, steps
+from dma.columns.chosen import ChosenWay
+from dma.residency.by_ways import StayingTensors
+from dma.residency.greedy import Residency, decide
+from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
+from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
+from dma.schedule.forecast import TransferTimes
+from dma.schedule.operands import Emission
+from dma.schedule.quicker_cuts import cut_by_time
+from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
+from dma.streamers.ping_pong import TensorIssuer, stripes
+from dma.streamers.prefetch_greedy import IssueWeights
+from dma.streamers.sync import one_buffer
+
+NAME = "shortest-path"
+CLAIMED = 8
+"""The share of the memory that ``MemoryBudget.weight_floor`` says; slices are decided already."""
+
+
+def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
+    """Return ``program`` with the cascades of ``ways``. Raises ValueError where one is impossible."""
+    return with_cascades(program, [way.cascade for way in ways if way.cascade])
+
+
+def schedule_in_ways(
+    request: StreamRequest, ways: Sequence[ChosenWay], eighths: int, weights: IssueWeights
+) -> Schedule:
+    """Return a schedule in which ops run in their ways.
+
+    Parameters
+    ----------
+    request : StreamRequest
+        Its program is ``program_in_ways``.
+    eighths : int
+        Eighths of the free memory that ``weights`` may take before they are needed.
+
+    Raises
+    ------
+    DoesNotFit
+        Where tensors that the path does not follow leave too little room.
+    """
+    program, budget = request.program, request.budget
+    ops = list(program.ops())
+    tilings = {op.name: way.tiling for op, way in zip(ops, ways, strict=True) if way.tiling}
+    widths = {op.name: _width(op, tilings.get(op.name)) for op in ops}
+    staying = StayingTensors(
+        ops,
+        [ways[0].before, *(way.after for way in ways)],
+        [bool(op.cascade) or (op.name in tilings and tilings[op.name].count(op) > 1) for op in ops],
+        [way.bytes for way in ways],
+    )
+    inside = {op.name: inside_bytes(op) for op in ops}
+
+    def reserve(op: Op) -> int:
+        return slice_bytes(program, op, widths[op.name]) + inside[op.name]
+
+    residency = decide(program, budget, reserve, request.spill, staying)
+    through = tuple(live + inside[op.name] for op, live in zip(ops, residency.through, strict=True))
+    residency = replace(residency, through=through)
+    parts = (_stripes(program, op, residency, tilings) for op in ops)
+    claims = tuple(live + size for live, size in zip(through, parts, strict=True))
+    streamer = Streamer(
+        name=NAME,
+        double_buffered=True,
+        reserve=one_buffer,
+        slices=partial(_slices, widths=widths),
+        issue=partial(_issue, widths=widths, eighths=eighths, weights=weights),
+        cut=partial(_cut, tilings),
+    )
+    memory = MemoryBudget(program, request.chip, budget, budget // CLAIMED, residency, claims)
+    return schedule_of(request, streamer, memory)
+
+
+def _cut(tilings: Mapping[str, Tiling], memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
+    """The stripes of the path, or the fastest ones."""
+    return tilings.get(op.name) or cut_by_time(memory, op, left)
+
+
+def _width(op: Op, tiling: Tiling | None) -> int:
+    """The channels of a slice of weights."""
+    return op.work.channels if op.cascade or tiling is None else tiling.channels
+
+
+def _stripes(program: Program, op: Op, residency: Residency, tilings: Mapping[str, Tiling]) -> int:
+    """Bytes of the stripe buffers of an op whose tiling is known."""
+    if op.name not in residency.striped or op.name not in tilings:
+        return 0
+    return stripe_bytes(program, op, tilings[op.name], residency.kept.get(op.name, NONE_KEPT))
+
+
+def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
+    return WeightSlices(widths, lambda op: slice_bytes(memory.program, op, widths[op.name]))
+
+
+def _issue(
+    memory: MemoryBudget,
+    emission: Emission,
+    widths: Mapping[str, int],
+    eighths: int,
+    weights: IssueWeights,
+) -> IssuePlan:
+    tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
+    others = [*stripes(emission), *tensors.transfers()]
+    own = _bytes_at_steps(emission, _weight_spans(emission))
+    taken = _bytes_at_steps(emission, _spans(emission, others))
+    left = [memory.budget - size - weights for size, weights in zip(taken, own, strict=True)]
+    others = _earlier(memory, emission, others, left)
+    room = [size + max(0, more) * eighths // 8 for size, more in zip(own, left, strict=True)]
+    issued, buffers = weights(memory, emission, others, room)
+    return IssuePlan([*others, *issued], buffers)
+
+
+_Span = tuple[Interval, int]
+"""Steps for which so many bytes are taken."""
+
+
+def _weight_spans(emission: Emission) -> Iterator[_Span]:
+    """Those of the weights that steps read."""
+    for need in emission.needs:
+        if need.kind == "weights":
+            yield Interval(need.first, need.last + 1), need.bytes
+
+
+def _spans(emission: Emission, issued: Sequence[IssuedTransfer]) -> Iterator[_Span]:
+    """Those of all buffers but for those of weights."""
+    spans: dict[str, Interval] = {}
+
+    def touch(buffer: str, here: Interval) -> None:
+        if buffer in emission.buffers:
+            spans[buffer] = hull((spans.get(buffer, here), here))
+
+    for step in steps(emission.body):
+        for operand in (*step.reads, *step.writes):
+            touch(operand.buffer, Interval(step.position, step.position + 1))
+    for transfer in issued:
+        touch(transfer.buffer, Interval(transfer.issue, transfer.due + 1))
+    for name, span in spans.items():
+        yield span, emission.buffers[name].bytes
+
+
+def _bytes_at_steps(emission: Emission, spans: Iterable[_Span]) -> list[int]:
+    change = [0] * (len(emission.straight_chain) + 1)
+    for span, size in spans:
+        change[span.start] += size
+        change[span.stop] -= size
+    return list(accumulate(change))
+
+
+def _earlier(
+    memory: MemoryBudget, emission: Emission, issued: list[IssuedTransfer], left: list[int]
+) -> list[IssuedTransfer]:
+    """Issue the loads of each op's first step earlier: by as many steps as take as long, where the tensor is
+    stored by then and there are bytes ``left``."""
+    cycles, computes = TransferTimes(memory.chip), [step.cycles for step in steps(emission.body)]
+    begun: dict[str, int] = {}
+    stored: dict[str, list[int]] = {}
+    for each in issued:
+        begun[each.buffer] = min(each.issue, begun.get(each.buffer, each.issue))
+        if each.need.direction == "store":
+            stored.setdefault(each.need.part.name, []).append(each.due)
+
+    def earlier(each: IssuedTransfer) -> IssuedTransfer:
+        need, (start, _) = each.need, emission.op_steps[each.need.op]
+        opens = need.direction == "load" and need.first == start and not need.touched
+        if not opens or begun[each.buffer] < each.issue or each.issue < start - 1:
+            return each
+        ends = [due for due in stored.get(need.part.name, ()) if due <= each.issue]
+        position, size = each.issue, emission.buffers[each.buffer].bytes
+        waits = cycles.of(need) - sum(computes[position:start])
+        while position > max(ends, default=-1) + 1 and left[position - 1] >= size and waits > 0:
+            if emission.straight_chain[position - 1] != emission.straight_chain[start]:
+                break
+            position -= 1
+            left[position] -= size
+            waits -= computes[position]
+        return replace(each, issue=position)
+
+    return [earlier(each) for each in issued]

@@ -1,0 +1,53 @@
+"""Plans in the fastest of the listed ways: they fit, are right, and are faster where memory is tight."""
+
+from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.hardware.chip_file import load_chip
+from chipmodel.pipeline.by_ways import plan_by_ways
+from chipmodel.pipeline.choices import CASCADE_AUTO
+from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.request import PlanRequest
+from chipmodel.rewrites.in_place import reuse
+from chipmodel.verify.commands import verify
+from workloads.load import load
+
+HALF = 8272
+"""Bytes of SharedMemory that hold half of what DS-CNN has alive at once."""
+DS_CNN = reuse(load("zoo:ds_cnn"), "all")
+REQUEST = PlanRequest(DS_CNN, load_chip("alif-e7").with_memory(HALF), cascade=CASCADE_AUTO)
+
+
+def test_half_of_the_memory_holds_a_plan_that_cascades_alone_do_not_find() -> None:
+    """The best plan of proposed sets of cascades took 305,251 cycles; a path over explicit ways 257,000
+    (a prototype)."""
+    found = plan_by_ways(REQUEST, {})
+    assert found is not None
+    assert found.trace is not None
+    assert found.solved.peak <= HALF
+    assert found.trace.cycles < 257_000
+    members = tuple(cascade.members for cascade in found.schedule.cascades)
+    assert members
+    assert verify(DS_CNN, found.commands, REQUEST.chip, members) == ()
+    run = PlanRun(DS_CNN, [found.commands], HALF, members)
+    assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+
+
+def test_the_default_takes_it() -> None:
+    planned = plan(REQUEST)
+    assert planned.schedule.streamer == "shortest-path"
+    assert planned.trace is not None
+    assert planned.trace.cycles < 257_000
+
+
+def test_tensors_pass_in_stripes_where_they_have_no_room() -> None:
+    found = plan_by_ways(REQUEST, {})
+    assert found is not None
+    kinds = {buffer.kind for buffer in found.schedule.buffers.values()}
+    assert "stripe" in kinds
+    assert found.schedule.moves_tensors
+
+
+def test_branches_and_plans_that_may_not_spill_have_none() -> None:
+    branches = PlanRequest(load("workloads/gated_vision.yaml"), REQUEST.chip, cascade=CASCADE_AUTO)
+    assert plan_by_ways(branches, {}) is None
+    kept = PlanRequest(DS_CNN, REQUEST.chip, cascade=CASCADE_AUTO, spill=False)
+    assert plan_by_ways(kept, {}) is None

@@ -162,7 +162,7 @@ def test_the_pairs_are_those_of_all_commands_that_write() -> None:
             "zoo",
         )
     }
-    assert number["simulate"] == 4 * 3 + 6
+    assert number["simulate"] == 5 * 3 + 10
     assert sum(number.values()) > 40
 
 

@@ -168,7 +168,7 @@ class CascadeSearch:
         if not sets and listed is None:
             return plain or self.plan(self.request.program)
         without = screening.without
-        if without and listed and without.cycles >= self.cycles(listed):
+        if without and without.cycles > self.far_behind * most:
             without = None
         near = without and (not sets or without.cycles <= self.far_behind * sets[0].cycles)
         if plain is None and near:

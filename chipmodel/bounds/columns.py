@@ -6,7 +6,8 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
@@ -69,14 +70,18 @@ def listed_instance(
     own: PlanWays,
     inferences: int = 1,
     deadline: Deadline = NO_DEADLINE,
+    for_plan: bool = False,
 ) -> ListedInstance | None:
-    """Return what ``listed_bound`` is computed from; None as it. Raises TimeIsOver."""
+    """Return what ``listed_bound`` is computed from; None as it. Raises TimeIsOver.
+
+    Costs that are to lead to a plan (``for_plan``) are what its transfers take, in place of the least.
+    """
     problem = fluid_problem(program, chip, path, cascades, inferences) if is_compiled() else None
     short = short_path(program, path, MAX_OP_RUNS)
     if problem is None or short is None:
         return None
     ops = [op for op, _ in short.runs]
-    return ListedInstance(problem, _listed(program, chip, ops, problem, own, deadline), ops)
+    return ListedInstance(problem, _listed(program, chip, ops, problem, own, deadline, for_plan), ops)
 
 
 def fastest_ways(
@@ -84,21 +89,24 @@ def fastest_ways(
     chip: Chip,
     path: Mapping[str, str],
     cascades: bool,
-    inferences: int = 1,
+    sizes: Sequence[int],
     deadline: Deadline = NO_DEADLINE,
-) -> tuple[ChosenWay, ...] | None:
-    """Return the ways of the fastest of the listed plans.
+) -> Iterator[tuple[int, tuple[ChosenWay, ...]]]:
+    """Yield each of ``sizes``, in bytes of SharedMemory, with the ways of the fastest of the listed plans.
 
-    None as ``listed_bound``, and where the ways of an op are not listed.
+    Nothing where ``listed_bound`` is None, or the ways of an op are not listed. Raises TimeIsOver.
     """
-    problem = fluid_problem(program, chip, path, cascades, inferences) if is_compiled() else None
-    short = short_path(program, path, MAX_OP_RUNS)
-    if problem is None or short is None:
-        return None
-    ops = [op for op, _ in short.runs]
-    columns = _listed(program, chip, ops, problem, PlanWays(), deadline, in_turn=True)
-    if any(columns.any_way(run, run + 1) for run in range(len(ops))):
-        return None
+    made = listed_instance(program, chip, path, cascades, PlanWays(), 1, deadline, for_plan=True)
+    if made is None or any(made.columns.any_way(run, run + 1) for run in range(len(made.ops))):
+        return
+    for size in sizes:
+        yield size, _fastest(program, chip, replace(made.problem, capacity=size), made, deadline)
+
+
+def _fastest(
+    program: Program, chip: Chip, problem: FluidProblem, made: ListedInstance, deadline: Deadline
+) -> tuple[ChosenWay, ...]:
+    ops, columns = made.ops, made.columns
     names = {id(t): made.name for t, made in zip(problem.tensors, tensors_along(program, ops), strict=True)}
     tracked = Residents(problem).tracked
 
@@ -125,9 +133,9 @@ def _listed(
     problem: FluidProblem,
     own: PlanWays,
     deadline: Deadline,
-    in_turn: bool = False,
+    for_plan: bool,
 ) -> ListedWays:
-    costs = LeastTransferCosts(chip, in_turn)
+    costs = LeastTransferCosts(chip, in_turn=for_plan)
     load, store, weights = (
         _rate(costs.load_once, costs.load_each),
         _rate(costs.store_once, costs.store_each),
@@ -147,19 +155,16 @@ def _listed(
         chip,
         ops,
         Rates(load, store, weights),
-        _further_runs(chip, costs, in_turn or chip.dma.channels.count == 1),
+        _further_runs(chip, costs, for_plan or chip.dma.channels.count == 1),
         tensors,
         loads,
         joins,
         own,
         deadline,
-        MOVES_COUNT * in_turn,
+        for_plan,
     )
 
 
-MOVES_COUNT = 64
-"""DMA cycles that count as one where they are hidden, when a plan is sought: of two paths that take as long
-the one that moves less."""
 LENGTHS = 256
 """Bytes of runs up to which each length is looked at; longer ones add what those from half of it on add at
 least."""

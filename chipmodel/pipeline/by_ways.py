@@ -6,7 +6,7 @@ for less memory is tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits
+from dma.columns.chosen import ChosenWay
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
@@ -51,14 +52,18 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
     straight = all(isinstance(node, Op) for node in request.program.body) and request.program.inferences == 1
     if not straight or not request.spill or request.chip.cores > 1:
         return None
-    sizes = (request.chip.shared_memory.bytes * share // 64 for share in SHARES)
-    return next((found for size in sizes if (found := _in_memory(request, path, size))), None)
+    chip = request.chip
+    sizes = [chip.shared_memory.bytes * share // 64 for share in SHARES]
+    listed = fastest_ways(request.program, chip, path, request.cascades, sizes, request.deadline)
+    return next((found for size, ways in listed if (found := _in_memory(request, path, size, ways))), None)
 
 
-def _in_memory(request: PlanRequest, path: Mapping[str, str], size: int) -> Planned | None:
+def _in_memory(
+    request: PlanRequest, path: Mapping[str, str], size: int, ways: Sequence[ChosenWay]
+) -> Planned | None:
     """The fastest plan of a path for ``size`` bytes that fits SharedMemory; None for none."""
     began, best, unpacked = perf_counter(), None, 0
-    for candidate in sorted(_schedules(request, path, size)):
+    for candidate in sorted(_schedules(request, path, size, ways)):
         if unpacked == MOST_UNPACKED or (best and candidate.cycles >= best[0]):
             break
         schedule = with_readable_names(candidate.program, candidate.schedule)
@@ -74,14 +79,11 @@ def _in_memory(request: PlanRequest, path: Mapping[str, str], size: int) -> Plan
     return best[1] if best else None
 
 
-def _schedules(request: PlanRequest, path: Mapping[str, str], size: int) -> Iterator[_Waiting]:
+def _schedules(
+    request: PlanRequest, path: Mapping[str, str], size: int, ways: Sequence[ChosenWay]
+) -> Iterator[_Waiting]:
     """Schedules in the ways of a path for ``size`` bytes."""
     chip = request.chip
-    ways = fastest_ways(
-        request.program, chip.with_memory(size), path, request.cascades, deadline=request.deadline
-    )
-    if ways is None:
-        return
     try:
         program = program_in_ways(request.program, ways)
     except ValueError:  # More steps than a cascade may have.

@@ -1,4 +1,4 @@
-"""Cascades in a plan: ops whose steps take turns, and whose weights are loaded as one block."""
+"""Cascades in a plan: ops whose steps take turns; plan files may load their weights as one block."""
 
 from __future__ import annotations
 

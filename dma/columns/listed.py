@@ -40,12 +40,12 @@ class ListedWays:
         joins: Sequence[bool],
         own: PlanWays,
         deadline: Deadline,
-        moves_count: int = 0,
+        for_plan: bool = False,
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
         self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
-        self.tensors, self.loads, self.moves_count = tensors, loads, moves_count
+        self.tensors, self.loads, self.for_plan = tensors, loads, for_plan
         self._numbers = SharedNumbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)

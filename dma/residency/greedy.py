@@ -276,8 +276,10 @@ class ResidencyTable:
             while holes and touch.position >= holes[0]:
                 holes.pop(0)
                 groups.append([])
-            groups += [[], []] if touch.position in passing else []
-            groups[-1 - (touch.position in passing)].append(touch)
+            if touch.position in passing:
+                groups += [[touch], []]
+            else:
+                groups[-1].append(touch)
         groups = [g for g in groups if g]
         loaded = is_input or touches[0].position in passing
         newest = root

@@ -152,9 +152,7 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
     have to leave SharedMemory.
     """
-    schedule = _with_best_floor(request, streamer, cache)
-    cascades = {cascade.name for cascade in schedule.cascades}
-    schedule = replace(schedule, striped=tuple(name for name in schedule.striped if name not in cascades))
+    schedule = _without_cascades(_with_best_floor(request, streamer, cache))
     return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
 
 
@@ -262,7 +260,11 @@ def schedule_of(request: StreamRequest, streamer: Streamer, memory: MemoryBudget
     """Return the schedule of ``streamer`` where it is decided what stays in SharedMemory."""
     steps = _steps(memory, streamer, streamer.slices(memory)).steps
     emission = emit(memory.program, memory.chip, memory.residency, steps.tilings)
-    schedule = _with_floor(request, streamer, memory, emission)
+    return _without_cascades(_with_floor(request, streamer, memory, emission))
+
+
+def _without_cascades(schedule: Schedule) -> Schedule:
+    """Return a schedule that names no cascade among the ops in stripes."""
     cascades = {cascade.name for cascade in schedule.cascades}
     return replace(schedule, striped=tuple(name for name in schedule.striped if name not in cascades))
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import accumulate
 
 from chipmodel.cascades.rewrite import with_cascades
-from chipmodel.geometry.interval import Interval, hull
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule, steps
 from dma.columns.chosen import ChosenWay
@@ -25,8 +25,6 @@ from dma.streamers.prefetch_greedy import IssueWeights
 from dma.streamers.sync import one_buffer
 
 NAME = "shortest-path"
-CLAIMED = 8
-"""The share of the memory that ``MemoryBudget.weight_floor`` says; slices are decided already."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -79,7 +77,7 @@ def schedule_in_ways(
         issue=partial(_issue, widths=widths, eighths=eighths, weights=weights),
         cut=partial(_cut, tilings),
     )
-    memory = MemoryBudget(program, request.chip, budget, budget // CLAIMED, residency, claims)
+    memory = MemoryBudget(program, request.chip, budget, 0, residency, claims)
     return schedule_of(request, streamer, memory)
 
 
@@ -114,7 +112,7 @@ def _issue(
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     own = _bytes_at_steps(emission, _weight_spans(emission))
-    taken = _bytes_at_steps(emission, _spans(emission, others))
+    taken = _bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - weights for size, weights in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
     room = [size + max(0, more) * eighths // 8 for size, more in zip(own, left, strict=True)]
@@ -133,21 +131,14 @@ def _weight_spans(emission: Emission) -> Iterator[_Span]:
             yield Interval(need.first, need.last + 1), need.bytes
 
 
-def _spans(emission: Emission, issued: Sequence[IssuedTransfer]) -> Iterator[_Span]:
+def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[_Span]:
     """Those of all buffers but for those of weights."""
-    spans: dict[str, Interval] = {}
-
-    def touch(buffer: str, here: Interval) -> None:
-        if buffer in emission.buffers:
-            spans[buffer] = hull((spans.get(buffer, here), here))
-
-    for step in steps(emission.body):
-        for operand in (*step.reads, *step.writes):
-            touch(operand.buffer, Interval(step.position, step.position + 1))
+    positions = {name: [at for at, _ in touches] for name, touches in tensors.touches.items()}
     for transfer in issued:
-        touch(transfer.buffer, Interval(transfer.issue, transfer.due + 1))
-    for name, span in spans.items():
-        yield span, emission.buffers[name].bytes
+        positions.setdefault(transfer.buffer, []).extend((transfer.issue, transfer.due))
+    for name, spec in tensors.emission.buffers.items():
+        if at := positions.get(name):
+            yield Interval(min(at), max(at) + 1), spec.bytes
 
 
 def _bytes_at_steps(emission: Emission, spans: Iterable[_Span]) -> list[int]:

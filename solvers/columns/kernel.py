@@ -22,6 +22,8 @@ GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 """Groups of steps a stripe of what passes a cascade."""
 MOST_STEPS = 4_000
 """Steps of a cascade that is looked at."""
+HIDDEN_CYCLES = 64
+"""DMA cycles that count as one where a plan is sought, though the NPU does not wait for them."""
 COLUMNS = 8
 """Those of a table, then four numbers by which the way was chosen, and the bytes at its fullest, with the
 tracked tensors that stay:
@@ -87,8 +89,9 @@ class ListedColumns(Protocol):
     then as many of stores; the last number of each is that of all longer runs."""
     rolls: bool
     """Whether the chip addresses rolling buffers."""
-    moves_count: int
-    """DMA cycles that count as one of the NPU even where it need not wait for them; 0: they do not."""
+    for_plan: bool
+    """Whether a plan is sought: then what passes is never there whole, and of two paths that take as long the
+    one that moves less is better."""
 
     @property
     def table(self) -> Integers:
@@ -160,15 +163,16 @@ def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached:
     settings = (
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
-        *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.moves_count),
+        *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     found = _kernel().column_ways((*described, *placed, *around))
-    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5).copy()
-    if columns.moves_count:
-        table[:, 3] += table[:, 4] // columns.moves_count
+    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
+    if columns.for_plan:
+        table = table.copy()
+        table[:, 3] += table[:, 4] // HIDDEN_CYCLES
     reach(table, reached)
     return table
 

@@ -40,7 +40,7 @@ class _Columns:
 
     longest = 6
     runs = np.zeros(2, np.int64)
-    moves_count = 0
+    for_plan = False
 
     def __init__(self, table: np.ndarray, rolls: bool, rate: tuple[int, int, int]) -> None:
         self.table, self.rolls, self.rates = table, rolls, Rates(rate, rate, rate)

@@ -17,6 +17,7 @@ from chipmodel.api.workload import WorkloadSource, load
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.files.document import document
+from chipmodel.files.json_file import read_json
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.passes.run_length import refuse_long_run, refuse_skipped_results
@@ -168,6 +169,7 @@ def _bound(source: PlanSource) -> Verification:
         text, called = source.bound_text(), "the bound"
     else:
         text, called = text_of_plan(source)
+        read_json(text, called, "write one with: chipmodel simulate WORKLOAD --bound FILE")
     with stage(f"checking {called}"):
         right, words = verdict(text)
     return Verification(() if right else (f"{called}: {words}",), words if right else "")

@@ -6,8 +6,7 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
@@ -85,29 +84,17 @@ def listed_instance(
 
 
 def fastest_ways(
-    program: Program,
-    chip: Chip,
-    path: Mapping[str, str],
-    cascades: bool,
-    sizes: Sequence[int],
-    deadline: Deadline = NO_DEADLINE,
-) -> Iterator[tuple[int, tuple[ChosenWay, ...]]]:
-    """Yield each of ``sizes``, in bytes of SharedMemory, with the ways of the fastest of the listed plans.
+    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, deadline: Deadline = NO_DEADLINE
+) -> tuple[ChosenWay, ...] | None:
+    """Return the ways of the fastest of the listed plans.
 
-    Nothing where ``listed_bound`` is None, or the ways of an op are not listed. Raises TimeIsOver.
+    None where ``listed_bound`` is, or where the ways of an op are not listed. Raises TimeIsOver.
     """
     made = listed_instance(program, chip, path, cascades, PlanWays(), 1, deadline, for_plan=True)
     if made is None or any(made.columns.any_way(run, run + 1) for run in range(len(made.ops))):
-        return
-    for size in sizes:
-        yield size, _fastest(program, chip, replace(made.problem, capacity=size), made, deadline)
-
-
-def _fastest(
-    program: Program, chip: Chip, problem: FluidProblem, made: ListedInstance, deadline: Deadline
-) -> tuple[ChosenWay, ...]:
-    ops, columns = made.ops, made.columns
-    names = {id(t): made.name for t, made in zip(problem.tensors, tensors_along(program, ops), strict=True)}
+        return None
+    problem, columns, ops = made
+    names = {id(t): known.name for t, known in zip(problem.tensors, tensors_along(program, ops), strict=True)}
     tracked = Residents(problem).tracked
 
     def staying(border: int, bits: int) -> dict[str, bool]:

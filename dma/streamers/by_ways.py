@@ -21,10 +21,12 @@ from dma.schedule.operands import Emission
 from dma.schedule.quicker_cuts import cut_by_time
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
-from dma.streamers.prefetch_greedy import IssueWeights
+from dma.streamers.prefetch_greedy import early_pieces
 from dma.streamers.sync import one_buffer
 
 NAME = "shortest-path"
+FREE_SHARE = 2
+"""Of the free memory weights may take a half before they are needed: more is lost to packing."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -32,22 +34,10 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
     return with_cascades(program, [way.cascade for way in ways if way.cascade])
 
 
-def schedule_in_ways(
-    request: StreamRequest, ways: Sequence[ChosenWay], eighths: int, weights: IssueWeights
-) -> Schedule:
-    """Return a schedule in which ops run in their ways.
+def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay]) -> Schedule:
+    """Return a schedule of ``program_in_ways`` in which ops run in their ways.
 
-    Parameters
-    ----------
-    request : StreamRequest
-        Its program is ``program_in_ways``.
-    eighths : int
-        Eighths of the free memory that ``weights`` may take before they are needed.
-
-    Raises
-    ------
-    DoesNotFit
-        Where tensors that the path does not follow leave too little room.
+    Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """
     program, budget = request.program, request.budget
     ops = list(program.ops())
@@ -74,7 +64,7 @@ def schedule_in_ways(
         double_buffered=True,
         reserve=one_buffer,
         slices=partial(_slices, widths=widths),
-        issue=partial(_issue, widths=widths, eighths=eighths, weights=weights),
+        issue=partial(_issue, widths=widths),
         cut=partial(_cut, tilings),
     )
     memory = MemoryBudget(program, request.chip, budget, 0, residency, claims)
@@ -102,21 +92,15 @@ def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
     return WeightSlices(widths, lambda op: slice_bytes(memory.program, op, widths[op.name]))
 
 
-def _issue(
-    memory: MemoryBudget,
-    emission: Emission,
-    widths: Mapping[str, int],
-    eighths: int,
-    weights: IssueWeights,
-) -> IssuePlan:
+def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int]) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     own = _bytes_at_steps(emission, _weight_spans(emission))
     taken = _bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - weights for size, weights in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
-    room = [size + max(0, more) * eighths // 8 for size, more in zip(own, left, strict=True)]
-    issued, buffers = weights(memory, emission, others, room)
+    room = [size + max(0, more) // FREE_SHARE for size, more in zip(own, left, strict=True)]
+    issued, buffers = early_pieces(memory, emission, others, room)
     return IssuePlan([*others, *issued], buffers)
 
 

@@ -161,6 +161,9 @@ def test_a_bound_from_the_command_line_and_by_the_checker_alone(
     assert subprocess.run([sys.executable, "-I", CHECKER, wrong], check=False).returncode == 1
     code, _, err = call(capsys, "check", file)
     assert (code, "for its workload" in err) == (2, True)
+    wrong.write_text(file.read_text()[:-20])
+    code, _, err = call(capsys, "check", wrong, "--bound")
+    assert (code, "not JSON" in err, "--bound FILE" in err) == (2, True, True)
 
 
 def test_a_bound_of_any_plan_has_its_proof_in_the_plan_file() -> None:

@@ -26,7 +26,7 @@ from dma.streamers.sync import one_buffer
 
 NAME = "shortest-path"
 FREE_SHARE = 2
-"""Of the free memory weights may take a half before they are needed: more is lost to packing."""
+"""Weights may take half of the free memory before they are needed: packing would lose more."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:

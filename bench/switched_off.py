@@ -53,7 +53,7 @@ STEPS: Mapping[str, tuple[str, object]] = {
         "chipmodel.pipeline.rows_choice.RowsInPlaceSearch.best",
         lambda search, found: found,
     ),
-    "cascades": ("chipmodel.pipeline.cascade_screening.CascadeScreening.ranked", lambda screening: []),
+    "cascades": ("chipmodel.pipeline.cascade_search.CascadeSearch.in_ways", lambda search: None),
     "weights loaded again": ("dma.cascade_choice.segmented_chains.reloading_cascades", lambda *_: ()),
 }
 """The function that is a step, and what stands in its place."""

@@ -41,7 +41,6 @@ LATE = {
     "chipmodel.pipeline.plan_export",
     "chipmodel.pipeline.unmerged",
     "chipmodel.verify.plan_file",
-    "dma.cascade_choice.choose",
     "reports.run.chrome_trace",
     "reports.run.document",
     "reports.run.page",

@@ -6,17 +6,25 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import floor
 from typing import NamedTuple
 
 import numpy as np
 
-from chipmodel.bounds.fluid import MAX_OP_RUNS, fluid_problem, joined_legs, tensors_along
+from chipmodel.bounds.fluid import (
+    MAX_OP_RUNS,
+    NOT_WITHIN,
+    Produced,
+    fluid_problem,
+    joined_legs,
+    tensors_along,
+)
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import If, Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import LISTED, TimeBound
@@ -24,10 +32,11 @@ from chipmodel.timing.transfer import transfer_cycles
 from dma.columns.chosen import ChosenWay, chosen_way
 from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
+from dma.residency.storages import tensors_within
 from solvers.columns.kernel import Integers, Rates, is_compiled
-from solvers.columns.path import fastest_path, least_time
+from solvers.columns.path import PathWay, fastest_path, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.fluid.problem import FluidOp, FluidProblem
+from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
 
 
@@ -61,6 +70,15 @@ class ListedInstance(NamedTuple):
     ops: list[Op]
 
 
+class PlanChoices(NamedTuple):
+    """What plans have in common that are sought: each of their transfers has its cycles, not the least."""
+
+    within: Mapping[str, str]
+    """Tensors that are made within another one."""
+    keeps: bool
+    """Whether nothing but inputs and outputs of the program leaves SharedMemory."""
+
+
 def listed_instance(
     program: Program,
     chip: Chip,
@@ -69,47 +87,105 @@ def listed_instance(
     own: PlanWays,
     inferences: int = 1,
     deadline: Deadline = NO_DEADLINE,
-    for_plan: bool = False,
+    sought: PlanChoices | None = None,
 ) -> ListedInstance | None:
     """Return what ``listed_bound`` is computed from; None as it. Raises TimeIsOver.
 
-    Costs that are to lead to a plan (``for_plan``) are what its transfers take, in place of the least.
+    ``sought`` is for costs that are to lead to a plan.
     """
-    problem = fluid_problem(program, chip, path, cascades, inferences) if is_compiled() else None
+    within, keeps = sought or (NOT_WITHIN, False)
     short = short_path(program, path, MAX_OP_RUNS)
-    if problem is None or short is None:
+    if not is_compiled() or short is None:
+        return None
+    problem = fluid_problem(program, chip, path, cascades, inferences, within, keeps)
+    if problem is None:
         return None
     ops = [op for op, _ in short.runs]
-    return ListedInstance(problem, _listed(program, chip, ops, problem, own, deadline, for_plan), ops)
+    listed = _listed(program, chip, ops, problem, own, deadline, sought is not None, within)
+    return ListedInstance(problem, listed, ops)
+
+
+class FastestWays(NamedTuple):
+    """The ways of fastest paths for so many ``bytes`` of SharedMemory, and the cycles of these paths."""
+
+    bytes: int
+    cycles: int
+    ways: tuple[ChosenWay, ...]
 
 
 def fastest_ways(
-    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, deadline: Deadline = NO_DEADLINE
-) -> tuple[ChosenWay, ...] | None:
-    """Return the ways of the fastest of the listed plans.
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    cascades: bool,
+    sizes: Sequence[int],
+    keeps: bool = False,
+    deadline: Deadline = NO_DEADLINE,
+) -> Iterator[FastestWays]:
+    """Yield the ways of the fastest of the listed plans for each of ``sizes``, in bytes of SharedMemory.
 
-    None where ``listed_bound`` is, or where the ways of an op are not listed. Raises TimeIsOver.
+    They are those of one path for each arm, the one along ``path`` first. Nothing where ``listed_bound`` is
+    None, or no listed plan fits. Raises TimeIsOver.
     """
-    made = listed_instance(program, chip, path, cascades, PlanWays(), 1, deadline, for_plan=True)
-    if made is None or any(made.columns.any_way(run, run + 1) for run in range(len(made.ops))):
-        return None
-    problem, columns, ops = made
-    names = {id(t): known.name for t, known in zip(problem.tensors, tensors_along(program, ops), strict=True)}
-    tracked = Residents(problem).tracked
+    sought = PlanChoices(tensors_within(program), keeps)
+    asked = (
+        listed_instance(program, chip, one, cascades, PlanWays(), 1, deadline, sought)
+        for one in _paths_through_arms(program, path)
+    )
+    made = [each for each in asked if each is not None]
+    for size in sizes:
+        found: dict[str, ChosenWay] = {}
+        cycles = 0
+        for each in made:
+            problem = replace(each.problem, capacity=size)
+            known = tensors_along(program, each.ops, sought.within)
+            called = {id(t): one.name for t, one in zip(problem.tensors, known, strict=True)}
+            tracked = Residents(problem).tracked
+            fastest = fastest_path(problem, each.columns, deadline=deadline)
+            for way in reversed(fastest.ways if fastest else ()):
+                # The last iterations of a loop are like most.
+                chosen = _chosen(chip, each, called, tracked, way)
+                found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
+            cycles += fastest.cycles if fastest else 0
+        if found:
+            yield FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()))
+
+
+MOST_PATHS = 8
+"""Paths along which ways are sought, which bounds the time (assumed)."""
+
+
+def _paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[str, str]]:
+    """A path through each arm, but for those that are inside of arms that ``path`` does not take."""
+    inner = [node for node in program.nodes() if not isinstance(node, Op)]
+    first = {
+        node.name: path.get(node.name, node.arms[0].name if isinstance(node, If) else str(node.iterations))
+        for node in inner
+    }
+    arms = ((node.name, arm.name) for node in inner if isinstance(node, If) for arm in node.arms)
+    others = [{**first, name: arm} for name, arm in arms if first[name] != arm]
+    return [first, *others][:MOST_PATHS]
+
+
+def _chosen(
+    chip: Chip,
+    made: ListedInstance,
+    called: Mapping[int, str],
+    tracked: Sequence[Sequence[FluidTensor]],
+    way: PathWay,
+) -> ChosenWay:
+    """A way of a path, with the names of the tensors that are ``tracked`` at its borders."""
 
     def staying(border: int, bits: int) -> dict[str, bool]:
-        return {names[id(t)]: bool(bits >> bit & 1) for bit, t in enumerate(tracked[border])}
+        return {called[id(t)]: bool(bits >> bit & 1) for bit, t in enumerate(tracked[border])}
 
-    return tuple(
-        chosen_way(
-            ops[way.start : way.stop],
-            way,
-            columns.stretch(way.start, way.stop),
-            staying(way.start, way.before),
-            staying(way.stop, way.after),
-            chip.npu.rolling_buffers,
-        )
-        for way in fastest_path(problem, columns, deadline=deadline)
+    return chosen_way(
+        made.ops[way.start : way.stop],
+        way,
+        made.columns.stretch(way.start, way.stop),
+        staying(way.start, way.before),
+        staying(way.stop, way.after),
+        chip.npu.rolling_buffers,
     )
 
 
@@ -121,6 +197,7 @@ def _listed(
     own: PlanWays,
     deadline: Deadline,
     for_plan: bool,
+    within: Mapping[str, str],
 ) -> ListedWays:
     costs = LeastTransferCosts(chip, in_turn=for_plan)
     load, store, weights = (
@@ -128,12 +205,7 @@ def _listed(
         _rate(costs.store_once, costs.store_each),
         _rate(costs.weights_once, costs.weights_each),
     )
-    tensors: list[dict[str, int]] = [{} for _ in ops]
-    for number, each in enumerate(tensors_along(program, ops)):
-        for run in each.reads:
-            tensors[run].setdefault(each.name, number)
-        if each.made is not None:
-            tensors[each.made][each.name] = number
+    tensors = _numbers_by_run(ops, tensors_along(program, ops, within), within)
     joins = [op.joins for op in problem.ops]
     runs = zip(ops, problem.ops, strict=True)
     loads = [_loads(program, op, known, costs.weights_each, weights[0]) for op, known in runs]
@@ -149,7 +221,25 @@ def _listed(
         own,
         deadline,
         for_plan,
+        within,
     )
+
+
+def _numbers_by_run(
+    ops: Sequence[Op], tensors: Sequence[Produced], within: Mapping[str, str]
+) -> list[dict[str, int]]:
+    """The numbers of the tensors that each run reads or makes, by name."""
+    found: list[dict[str, int]] = [{} for _ in ops]
+    for number, each in enumerate(tensors):
+        for run in each.reads:
+            found[run].setdefault(each.name, number)
+        if each.made is not None:
+            found[each.made][each.name] = number
+        if each.made is not None and each.held is not None:
+            for run in range(each.made, each.held + 1):
+                names = (*ops[run].inputs, *ops[run].outputs)
+                found[run].update((name, number) for name in names if within.get(name, name) == each.name)
+    return found
 
 
 LENGTHS = 256

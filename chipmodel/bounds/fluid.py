@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby, takewhile
+from types import MappingProxyType
 
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.cascades.shape import may_cascade
@@ -24,6 +25,10 @@ from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 MAX_OP_RUNS = 600
 """Runs of ops on a path, of a loop four iterations, up to which there is a bound over listed ways
 (assumed: some seconds)."""
+NOT_WITHIN: Mapping[str, str] = MappingProxyType({})
+"""No tensor is made within another one."""
+BEGUN = -1
+"""In the place of the run that completes a tensor of which something is made."""
 
 
 def joined_legs(found: FluidTime, names: list[str]) -> Iterator[Binding]:
@@ -44,7 +49,13 @@ def joined_legs(found: FluidTime, names: list[str]) -> Iterator[Binding]:
 
 
 def fluid_problem(
-    program: Program, chip: Chip, path: Mapping[str, str], cascades: bool, inferences: int = 1
+    program: Program,
+    chip: Chip,
+    path: Mapping[str, str],
+    cascades: bool,
+    inferences: int = 1,
+    within: Mapping[str, str] = NOT_WITHIN,
+    keeps: bool = False,
 ) -> FluidProblem | None:
     """Return the numbers of a run along ``path`` of plans without, or with and without, ``cascades``.
 
@@ -54,6 +65,10 @@ def fluid_problem(
         That many ``inferences`` one after another (``steady_state.unrolled``).
     path : Mapping[str, str]
         The arm of each ``if``, and the iterations of each ``loop``.
+    within : Mapping[str, str]
+        Of plans that make tensors within another one, which is all of them until it is complete.
+    keeps : bool
+        Of plans in which nothing leaves SharedMemory but inputs and outputs of the program.
 
     Returns
     -------
@@ -65,7 +80,8 @@ def fluid_problem(
         return None
     of_each = len(short.runs) // inferences
     chains = [number + index // of_each for index, (_, number) in enumerate(short.runs)]
-    problem = _FluidBuilder(program, chip, [op for op, _ in short.runs], chains, cascades).problem()
+    ops = [op for op, _ in short.runs]
+    problem = _FluidBuilder(program, chip, ops, chains, cascades, within, keeps).problem()
     return replace(problem, repeats=tuple(short.repeats))
 
 
@@ -76,16 +92,20 @@ class Produced:
     name: str
     made: int | None
     reads: list[int] = field(default_factory=list[int])
+    held: int | None = None
+    """The run that completes it, where others are made within it before."""
 
 
-def tensors_along(program: Program, ops: Sequence[Op]) -> list[Produced]:
+def tensors_along(
+    program: Program, ops: Sequence[Op], within: Mapping[str, str] = NOT_WITHIN
+) -> list[Produced]:
     """Return the tensors that runs of ops make or read, in the order of ``FluidProblem.tensors``."""
     found: list[Produced] = []
     newest: dict[str, Produced] = {}
     inputs = frozenset(program.inputs)
     for run, op in enumerate(ops):
         for name in dict.fromkeys(op.inputs):
-            if name == op.sliced or not program.tensors[name].bytes:
+            if name == op.sliced or name in within or not program.tensors[name].bytes:
                 continue
             if name not in newest and name in inputs:
                 newest[name] = Produced(name, None)
@@ -93,23 +113,36 @@ def tensors_along(program: Program, ops: Sequence[Op]) -> list[Produced]:
             if name in newest:
                 newest[name].reads.append(run)
         for name in op.outputs:
-            newest.pop(name, None)
+            root = within.get(name, name)
+            begun = newest.get(root)
+            if begun and begun.held == BEGUN:
+                begun.held = run if name == root else BEGUN
+                continue
+            newest.pop(root, None)
             if name != op.sliced and not op.allocates and program.tensors[name].bytes:
-                newest[name] = Produced(name, run)
-                found.append(newest[name])
+                newest[root] = Produced(root, run, held=BEGUN if root != name else None)
+                found.append(newest[root])
     return found
 
 
 class _FluidBuilder:
     def __init__(
-        self, program: Program, chip: Chip, ops: list[Op], chains: list[int], cascades: bool
+        self,
+        program: Program,
+        chip: Chip,
+        ops: list[Op],
+        chains: list[int],
+        cascades: bool,
+        within: Mapping[str, str],
+        keeps: bool,
     ) -> None:
+        self.within, self.keeps = within, keeps
         self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
         self.chains, self.capacity = chains, chip.shared_memory.bytes
         self.costs = LeastTransferCosts(chip)
 
     def problem(self) -> FluidProblem:
-        definitions = tensors_along(self.program, self.ops)
+        definitions = tensors_along(self.program, self.ops, self.within)
         newest = {each.name: each for each in definitions}
         return FluidProblem(
             tuple(self._ops()),
@@ -164,8 +197,11 @@ class _FluidBuilder:
         if each.made is not None:
             if newest and each.name in self.program.outputs:
                 stored = int(self.costs.store(self._written(each.made, each.name)))
-            elif not self.ops[each.made].absorbs:
+            elif each.held is not None or not self.ops[each.made].absorbs:
                 store = int(self.costs.store(int(size * min(shares, default=Fraction(0)))))
+        held = each.held
+        if self.keeps and each.made is not None and each.name not in self.program.outputs:
+            held = max(each.reads, default=held)
         return FluidTensor(
             size,
             each.made,
@@ -175,6 +211,7 @@ class _FluidBuilder:
             stored,
             frozenset(absorbing),
             min(absorbing, default=None),
+            held,
         )
 
     def _load(self, size: int) -> int:

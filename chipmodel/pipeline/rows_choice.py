@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.cascade_screening import CascadeScreening, ScreenedSet
 from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -64,12 +64,15 @@ class RowsInPlaceSearch:
 
     def best(self, found: Planned | None) -> Planned | None:
         """Return ``found``, or the plan with outputs in place by rows that is better."""
-        best = found
-        for screened in self.promising(found):
-            if best is not None and self.search.fits(best) and screened.cycles >= self.search.cycles(best):
+        best, search = found, self.search
+        for cycles, program in self.promising(found):
+            if best is not None and search.fits(best) and cycles >= search.cycles(best):
                 break
-            tried = self.search.planned(screened.program, screened.cache, self.streamers(found))
-            if tried is not None and (best is None or self.search.rank(tried) < self.search.rank(best)):
+            try:
+                tried = search.plan(program, self.streamers(found))
+            except DoesNotFit:
+                continue
+            if best is None or search.rank(tried) < search.rank(best):
                 best = tried
         return best
 
@@ -81,19 +84,17 @@ class RowsInPlaceSearch:
             return None
         return replace(portfolio, candidates=prefetch_greedy.LARGE_SLICES, in_loops=())
 
-    def promising(self, found: Planned | None) -> list[ScreenedSet]:
-        """The choices with a forecast, the fastest first; none where ``found`` can hardly be improved."""
-        request = self.search.request
+    def promising(self, found: Planned | None) -> list[tuple[float, Program]]:
+        """The choices by forecast, the fastest first; none where ``found`` can hardly be improved."""
         if not self.is_short(found):
             return []
-        screening = CascadeScreening(request, self.search.path, self.search.known)
-        sets: dict[float, ScreenedSet] = {}  # equal cycles are mostly one schedule
+        programs: dict[float, Program] = {}  # equal cycles are mostly one schedule
         for program in self.choices():
-            if request.deadline.ends("further ops in place by rows"):
+            if self.search.request.deadline.ends("further ops in place by rows"):
                 break
-            if each := screening.forecast((), program, QUICK):
-                sets.setdefault(each.cycles, each)
-        return [sets[cycles] for cycles in sorted(sets)]
+            programs.setdefault(self.search.forecast(program, QUICK), program)
+        programs.pop(inf, None)
+        return sorted(programs.items(), key=lambda each: each[0])
 
     def is_short(self, found: Planned | None) -> bool:
         """Whether tensors and the weights of two ops do not fit together: beyond that nothing is gained."""

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
-from chipmodel.hardware.chip import Chip
-from chipmodel.model.schedule import PlainTraffic
-from chipmodel.timing.transfer import transfer_cycles
-from dma.cascade_choice.load_ahead import LoadRate
 from dma.cascade_choice.segment_table import SegmentTable
 from dma.cascade_choice.stripe_heights import Counts
 
@@ -52,34 +47,3 @@ def least_maximum(table: SegmentTable, sizes: Counts) -> int:
         here = slice(bounds[stop], bounds[stop + 1])
         until[stop] = np.maximum(until[table.starts[here]], sizes[here]).min()
     return int(until[table.count])
-
-
-class TransferEstimate:
-    """Cycles of transfers as a line through those of two sizes: thousands are asked for."""
-
-    SMALL, LARGE = 1 << 12, 1 << 17
-    """Bytes of the two transfers that the line is through."""
-
-    def __init__(self, chip: Chip) -> None:
-        self.lines = {each: self.line(chip, each) for each in get_args(PlainTraffic)}
-
-    def line(self, chip: Chip, traffic: PlainTraffic) -> tuple[int, float]:
-        """The cycles of ``SMALL`` bytes, and those of each further byte."""
-        small, large = (transfer_cycles(chip, traffic, size) for size in (self.SMALL, self.LARGE))
-        return small, (large - small) / (self.LARGE - self.SMALL)
-
-    def of_each(self, traffic: PlainTraffic, sizes: Counts) -> Counts:
-        """Cycles of a transfer of each of ``sizes``, 0 of none."""
-        small, each = self.lines[traffic]
-        cycles = np.maximum(0, np.rint(small + each * (sizes - self.SMALL))).astype(np.int64)
-        return np.where(sizes > 0, cycles, 0)
-
-    @property
-    def weight_rate(self) -> LoadRate:
-        """The line of weights."""
-        small, each = self.lines["weights"]
-        return LoadRate(max(0.0, small - each * self.SMALL), each)
-
-    def spills(self, excess: Counts) -> Counts:
-        """Cycles to store each number of bytes that do not fit, and to load them again."""
-        return self.of_each("store", excess) + self.of_each("load", excess)

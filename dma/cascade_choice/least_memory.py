@@ -144,7 +144,7 @@ class _ExactChain:
             segment = self.table.segment(number)
             if not segment.heights or number in self.known:
                 continue
-            exact = exact_bytes(self.chain, segment, self.rolls, in_psram=False)
+            exact = exact_bytes(self.chain, segment, self.rolls)
             for same in self.table.same(number):
                 self.known.add(same)
                 changed = changed or exact != self.bytes[same]

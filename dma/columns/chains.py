@@ -58,7 +58,7 @@ class ChainOps:
             np.zeros(len(needs), np.int64),
             np.array(bands, np.int64),
             0,
-            tuple(tensors.get(name, -1) for name in names),
+            tuple(-1 if name in shape.inside else tensors.get(name, -1) for name in names),
             sum(each or 0 for each in self.loads),
         )
 

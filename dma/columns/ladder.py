@@ -15,7 +15,9 @@ from chipmodel.model.program import Op
 from dma.columns.plan_ways import PartCut
 
 LONGEST = 6
-"""The most ops of a cascade."""
+"""The most ops of a cascade, or blocks of one that has more: each begins and ends with one tensor."""
+MOST_OPS = 24
+"""The most ops of blocks."""
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 CHANNELS = (8, 16, 32, 64)
 PARTS_OF_ROWS = (1, 2, 3, 4, 6, 8)

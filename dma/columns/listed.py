@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from types import MappingProxyType
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
@@ -13,11 +14,14 @@ from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.least_costs import least_cycles
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
-from dma.columns.ladder import LONGEST
+from dma.columns.ladder import LONGEST, MOST_OPS
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import PlanWays
 from solvers.columns.kernel import Integers, Rates, Stretch
 from solvers.core.deadline import Deadline
+
+LOOK = 16
+"""Ops of which the ways are listed between two looks at the clock."""
 
 
 class ListedWays:
@@ -41,20 +45,24 @@ class ListedWays:
         own: PlanWays,
         deadline: Deadline,
         for_plan: bool = False,
+        within: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
         self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
-        self.tensors, self.loads, self.for_plan = tensors, loads, for_plan
+        self.tensors, self.loads, self.for_plan, self.within = tensors, loads, for_plan, within
         self._numbers = SharedNumbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
+        narrow = _narrow_borders(tensors)
         for start in range(len(ops)):
-            deadline.require("the ways to run ops are listed")
-            for stop in _stops(start, joins, self.longest):
-                if self._is_tried(start, stop):
+            if start % LOOK == 0:
+                deadline.require("the ways to run ops are listed")
+            for stop in _stops(start, joins, max(self.longest, MOST_OPS)):
+                if self._is_tried(start, stop) or _is_blocks(narrow, start, stop):
                     self._stretches[start, stop] = self._stretch(start, stop)
+        self.longest = max((stop - start for start, stop in self._stretches), default=1)
         self.table: Integers = self._numbers.table()
 
     def stretch(self, start: int, stop: int) -> Stretch | None:
@@ -67,6 +75,10 @@ class ListedWays:
             return self.stretch(start, stop) is None
         chain = self.own.chains.get(tuple(op.name for op in self.ops[start:stop]))
         return chain is not None and (not chain.listed or self.stretch(start, stop) is None)
+
+    def _is_made_in_place(self, run: int) -> bool:
+        op = self.ops[run]
+        return bool(op.absorbs) and self.within.keys() >= {*op.inputs}
 
     def least_cycles(self, run: int) -> int:
         """The least NPU cycles of a run in any way: in a cascade it may run in bands."""
@@ -86,11 +98,31 @@ class ListedWays:
         if not all(may_cascade(self.ops[run]) for run in runs):
             return None
         names = tuple(self.ops[run].name for run in runs)
+        for run in filter(self._is_made_in_place, runs):
+            if not {*self.ops[run].inputs} <= {name for each in runs for name in self.ops[each].outputs}:
+                return None
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
         neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
         return neighbours.stretch(tensors, self.own.chains.get(names))
+
+
+def _narrow_borders(tensors: Sequence[Mapping[str, int]]) -> list[int]:
+    """For each border, those before it that one tensor at most crosses; -1 where more cross it."""
+    last = {number: run for run, known in enumerate(tensors) for number in known.values()}
+    alive, found, count = set[int](), list[int](), 0
+    for run, known in enumerate(tensors):
+        alive = {each for each in alive if last[each] >= run}
+        found.append(count if len(alive) < 2 else -1)
+        count += len(alive) < 2
+        alive |= {*known.values()}
+    return [*found, count]
+
+
+def _is_blocks(narrow: Sequence[int], start: int, stop: int) -> bool:
+    """Whether these are a few blocks, each of which begins and ends with one tensor."""
+    return narrow[start] >= 0 <= narrow[stop] and narrow[stop] - narrow[start] <= LONGEST
 
 
 def _as_in_cascade(program: Program, ops: Sequence[Op], run: int) -> Op:

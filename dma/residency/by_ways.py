@@ -16,13 +16,14 @@ from dma.residency.greedy import Decisions, Residency, ResidencyTable
 class StayingTensors:
     """What a path says of each op of a program.
 
-    ``borders`` says of the tensors that are followed whether they are in SharedMemory before each op and
-    after the last one, ``in_parts`` whether others may pass an op in several parts, and ``bytes`` what is
-    there at its fullest, 0 for what the path does not know.
+    ``before`` and ``after`` say of the tensors that are followed whether they are in SharedMemory then,
+    ``in_parts`` whether others may pass an op in several parts, and ``bytes`` what is there at its fullest, 0
+    for what the path does not know.
     """
 
     ops: Sequence[Op]
-    borders: Sequence[Mapping[str, bool]]
+    before: Sequence[Mapping[str, bool]]
+    after: Sequence[Mapping[str, bool]]
     in_parts: Sequence[bool]
     bytes: Sequence[int]
 
@@ -31,44 +32,58 @@ class StayingTensors:
         decisions = table.initial_decisions()
         holes: dict[str, set[int]] = {}
         passing: dict[str, set[int]] = {}
+        away: dict[str, set[int]] = {}  # Between bodies a tensor is in one of both memories.
         for name, touches in table.touches.items():
-            if not touches or name in decisions.homed or not table.straight(touches):
+            if not touches or name in decisions.homed:
                 continue
             places = sorted({touch.position for touch in touches})
+            if not table.straight(touches):
+                if not all(self._stays_at(name, at) for at in places):
+                    away[name] = set(places)
+                continue
             passes = {at for at in places if self.in_parts[at] and not self._is_here(name, at, places)}
             returns = {after for before, after in pairwise(places) if self._leaves(name, before, after)}
             if passes:
                 passing[name] = passes
             if returns - passes:
                 holes[name] = returns - passes
-        self._keep_apart(decisions, holes, passing)
+        self._keep_apart(decisions, holes, {**passing, **away})
+        decisions.homed |= away.keys()
+        cut = {at for places in (*passing.values(), *away.values()) for at in places if self.in_parts[at]}
+        decisions.striped |= {table.ops[at].name for at in cut}
         storage, _ = storages.storages(table.program, decisions.overwrites, decisions.absorbed)
         for found, known in (holes, decisions.holes), (passing, decisions.passing):
             for name, at in found.items():
                 known.setdefault(storage[name], set()).update(at)
-        decisions.striped |= {table.ops[at].name for at in set[int]().union(*passing.values())}
         return decisions
 
+    def _stays_at(self, name: str, at: int) -> bool:
+        op = self.ops[at]
+        again = name in op.outputs and any(name in inner.inputs for inner in op.cascade)
+        return again or (self.before[at].get(name, True) and self.after[at].get(name, True))
+
     def _is_here(self, name: str, at: int, places: Sequence[int]) -> bool:
-        before, after = self.borders[at], self.borders[at + 1]
+        before, after = self.before[at], self.after[at]
         if name in before or name in after:
             return before.get(name, False) or after.get(name, False)
         return places != [at]
 
     def _leaves(self, name: str, before: int, after: int) -> bool:
-        return any(not self.borders[at].get(name, True) for at in range(before + 1, after + 1))
+        return any(not self.before[at].get(name, True) for at in range(before + 1, after + 1))
 
     def needed(self, position: int, need: int, residency: Residency, table: ResidencyTable) -> int:
         """The bytes at an op: those that the path says, and what it does not follow."""
         if not self.bytes[position]:
             return need
         tensors, op = table.program.tensors, self.ops[position]
-        before, after = self.borders[position], self.borders[position + 1]
+        before, after = self.before[position], self.after[position]
         names = {name for name in (*before, *after) if before.get(name) or after.get(name)}
         names |= {
             name
             for name in (*op.inputs, *op.outputs)
-            if {touch.position for touch in table.touches[name]} == {position}
+            if name in before
+            or name in after
+            or {each.position for each in table.touches[name]} == {position}
         }
         known = Counter[str]()
         for name in names:

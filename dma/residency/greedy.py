@@ -436,10 +436,16 @@ class ResidencyTable:
                 return False
             self._home(decisions, op.outputs[0])
             return True
+        moved = (*op.inputs, *op.outputs)
+        if op.cascade:
+            # One after the other, and nothing that the cascade makes and reads again.
+            again = {name for inner in op.cascade for name in inner.inputs} & {*op.outputs}
+            here = [n for n in moved if n not in again and residency.storage[n] not in decisions.homed]
+            moved = tuple(sorted(here, key=lambda name: -self.program.tensors[name].bytes)[:1])
         self._stripe(decisions, op)
-        for name in (*op.inputs, *op.outputs):
+        for name in moved:
             self._home(decisions, name)
-        return True
+        return bool(moved)
 
     def stream_inputs(self, decisions: Decisions, position: int, alone: bool) -> bool:
         """Let a cascade read inputs of the program in stripes, straight from Psram; False where it has none

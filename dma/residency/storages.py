@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import Op, Program, ops, with_ops
 from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 
 Storages = tuple[dict[str, str], dict[str, PlaceInTensor]]
@@ -39,6 +40,32 @@ def absorbed(program: Program, overwrites: Mapping[str, str]) -> dict[str, str]:
             return found
         for name in scattered:
             del found[name]
+
+
+def tensors_within(program: Program) -> dict[str, str]:
+    """Return the tensors that are made in the output of a concat, by name, with that output."""
+    taken = overwrites(program)
+    places = absorbed(program, taken)
+    if not places:
+        return {}
+    storage, _ = storages(program, taken, places)
+    outer = {storage[name] for name in places}
+    return {name: whole for name, whole in storage.items() if whole in outer and whole != name}
+
+
+def with_whole_concats(program: Program, most: int) -> Program:
+    """Return ``program`` with those concats alone that have all of their inputs made in their output, of
+    ``most`` bytes."""
+    within = tensors_within(program)
+
+    def is_whole(op: Op) -> bool:
+        size = sum(program.tensors[within.get(name, name)].bytes for name in op.outputs)
+        return within.keys() >= {*op.inputs} and size <= most
+
+    def changed(op: Op) -> Op:
+        return op if not op.absorbs or is_whole(op) else replace(op, absorbs=())
+
+    return replace(program, body=with_ops(program.body, changed))
 
 
 def storages(program: Program, overwrites: Mapping[str, str], absorbed: Mapping[str, str]) -> Storages:

@@ -14,19 +14,28 @@ from chipmodel.model.schedule import Schedule, steps
 from dma.columns.chosen import ChosenWay
 from dma.residency.by_ways import StayingTensors
 from dma.residency.greedy import Residency, decide
-from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, stripe_bytes
+from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced, stripe_bytes
 from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission
 from dma.schedule.quicker_cuts import cut_by_time
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
-from dma.streamers.prefetch_greedy import early_pieces
+from dma.streamers.prefetch_greedy import IssueWeights, early, early_pieces
 from dma.streamers.sync import one_buffer
 
 NAME = "shortest-path"
-FREE_SHARE = 2
-"""Weights may take half of the free memory before they are needed: packing would lose more."""
+UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
+"""That of an op that no path has."""
+ISSUES: Sequence[tuple[IssueWeights, int]] = (
+    (early_pieces, 4),
+    (early_pieces, 3),
+    (early_pieces, 2),
+    (early, 2),
+    (early, 0),
+)
+"""How weights are issued, and the quarters of the free memory that they may take before they are needed: the
+less, the easier buffers are packed."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -34,20 +43,25 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
     return with_cascades(program, [way.cascade for way in ways if way.cascade])
 
 
-def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay]) -> Schedule:
+def schedule_in_ways(
+    request: StreamRequest, ways: Sequence[ChosenWay], issue: tuple[IssueWeights, int]
+) -> Schedule:
     """Return a schedule of ``program_in_ways`` in which ops run in their ways.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """
     program, budget = request.program, request.budget
     ops = list(program.ops())
-    tilings = {op.name: way.tiling for op, way in zip(ops, ways, strict=True) if way.tiling}
-    widths = {op.name: _width(op, tilings.get(op.name)) for op in ops}
+    by_name = {name: way for way in ways for name in way.ops}
+    chosen = [by_name.get((*op.cascade, op)[0].name, UNKNOWN) for op in ops]
+    tilings = {op.name: way.tiling for op, way in zip(ops, chosen, strict=True) if way.tiling}
+    widths = {op.name: _width(request, op, tilings.get(op.name)) for op in ops}
     staying = StayingTensors(
         ops,
-        [ways[0].before, *(way.after for way in ways)],
+        [way.before for way in chosen],
+        [way.after for way in chosen],
         [bool(op.cascade) or (op.name in tilings and tilings[op.name].count(op) > 1) for op in ops],
-        [way.bytes for way in ways],
+        [way.bytes for way in chosen],
     )
     inside = {op.name: inside_bytes(op) for op in ops}
 
@@ -64,7 +78,7 @@ def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay]) -> Sched
         double_buffered=True,
         reserve=one_buffer,
         slices=partial(_slices, widths=widths),
-        issue=partial(_issue, widths=widths),
+        issue=partial(_issue, widths=widths, weights=issue[0], quarters=issue[1]),
         cut=partial(_cut, tilings),
     )
     memory = MemoryBudget(program, request.chip, budget, 0, residency, claims)
@@ -76,9 +90,13 @@ def _cut(tilings: Mapping[str, Tiling], memory: MemoryBudget, op: Op, left: int)
     return tilings.get(op.name) or cut_by_time(memory, op, left)
 
 
-def _width(op: Op, tiling: Tiling | None) -> int:
-    """The channels of a slice of weights."""
-    return op.work.channels if op.cascade or tiling is None else tiling.channels
+def _width(request: StreamRequest, op: Op, tiling: Tiling | None) -> int:
+    """The channels of a slice of weights; where none are known, of at most a quarter of the memory."""
+    if op.cascade or not op.weights:
+        return op.work.channels
+    if tiling is not None:
+        return tiling.channels
+    return sliced(request.program, op, request.budget // 4, request.chip.npu.array[1]) or 1
 
 
 def _stripes(program: Program, op: Op, residency: Residency, tilings: Mapping[str, Tiling]) -> int:
@@ -92,15 +110,26 @@ def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
     return WeightSlices(widths, lambda op: slice_bytes(memory.program, op, widths[op.name]))
 
 
-def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int]) -> IssuePlan:
+def _issue(
+    memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], weights: IssueWeights, quarters: int
+) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     own = _bytes_at_steps(emission, _weight_spans(emission))
     taken = _bytes_at_steps(emission, _spans(tensors, others))
-    left = [memory.budget - size - weights for size, weights in zip(taken, own, strict=True)]
+    left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
-    room = [size + max(0, more) // FREE_SHARE for size, more in zip(own, left, strict=True)]
-    issued, buffers = early_pieces(memory, emission, others, room)
+    room = [size + max(0, more) * quarters // 4 for size, more in zip(own, left, strict=True)]
+    if weights is early_pieces:
+        full: dict[str, int] = {}
+        for need in emission.needs:
+            if need.kind == "weights":
+                at = need.first
+                full[need.part.name] = min(
+                    full.get(need.part.name, memory.budget), own[at] + left[at] - 2 * need.bytes
+                )
+        weights = partial(early_pieces, alone={name for name, more in full.items() if more < 0})
+    issued, buffers = weights(memory, emission, others, room)
     return IssuePlan([*others, *issued], buffers)
 
 

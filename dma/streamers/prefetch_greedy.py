@@ -15,7 +15,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -111,13 +111,18 @@ def early(memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer]
 
 
 def early_pieces(
-    memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer], room: Room
+    memory: MemoryBudget,
+    emission: Emission,
+    others: list[IssuedTransfer],
+    room: Room,
+    alone: Collection[str] = (),
 ) -> IssuePlan:
-    """Issue weights as ``early`` does, each slice in pieces where its first bytes fit earlier."""
+    """Issue weights as ``early`` does, each slice in pieces where its first bytes fit earlier; of the slices
+    of ops of which two never fit, ``alone``, only every other one."""
     issued: list[IssuedTransfer] = []
     cycles = TransferTimes(memory.chip)
     for slices, chain in straight_chains(memory.chip, emission, others, room):
-        needs, chain = in_pieces(memory.program, slices, chain, cycles)
+        needs, chain = in_pieces(memory.program, slices, chain, cycles, alone)
         positions = zip(needs, issue_positions(chain), strict=True)
         issued += [IssuedTransfer(need, need.buffer, position, need.first) for need, position in positions]
     return IssuePlan(issued, {})
@@ -140,12 +145,21 @@ PORTFOLIO = StreamerPortfolio(NAME, (sync.STREAMER, ping_pong.STREAMER, weight_p
 
 
 def in_pieces(
-    program: Program, needs: Sequence[TransferNeed], chain: StepChain, cycles: TransferTimes
+    program: Program,
+    needs: Sequence[TransferNeed],
+    chain: StepChain,
+    cycles: TransferTimes,
+    alone: Collection[str] = (),
 ) -> tuple[list[TransferNeed], StepChain]:
     """Return loads and ``chain`` with every slice of weights cut where memory has room for its first bytes
     earlier than for the rest."""
     by_name = {each.name: each for op in ops(program.body) for each in (op, *op.cascade)}
     units = [_unit(program, by_name[need.part.name]) or need.bytes for need in needs]
+    uncut = False
+    for number, (before, need) in enumerate(pairwise(needs), 1):
+        # A slice that lies above the first bytes of the next one leaves no room for those of a third.
+        uncut = not uncut and need.part.name in alone and before.part.name == need.part.name
+        units[number] = need.bytes if uncut else units[number]
     found: list[TransferNeed] = []
     slices: list[WeightSlice] = []
     cut = earliest_pieces(chain, units)

@@ -5,18 +5,6 @@
 
 namespace columns {
 
-// The most DMA cycles of transfers whose data lie in some bytes: each has a set-up, and only so many fit.
-struct Moved {
-    const Int *sizes, *sums, *counts;
-    Int many, set_up, numerator, denominator;
-
-    Int in(Int bytes) const {
-        const Int at = std::max<Int>(0, std::upper_bound(sums, sums + many, bytes) - sums - 1);
-        const Int more = std::max<Int>(0, bytes - sums[at]) / std::max<Int>(1, sizes[at]);
-        return bytes * numerator / denominator + 1 + set_up * (counts[at] + more + 1);
-    }
-};
-
 // What is in SharedMemory at both borders of a stretch, and DMA cycles of stores around it.
 struct MoveRow {
     Int before, after;
@@ -45,18 +33,17 @@ struct TableRow {
 inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const Around &around) {
     const auto &keys = way.keys;
     const Int loads = keys[LOADS] + around.loads;
-    const Int late = around.behind.in(std::max<Int>(0, room - keys[FIRST]));
+    const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
     Int needed = keys[NEEDED] - std::min(move.behind, late);
     if (keys[WHOLE]) {
         needed = std::max(needed, keys[NEEDED] - std::min(move.behind - move.passing_behind, late));
     }
     const Int queued = around.behind_after.in(around.capacity - move.after_bytes);
     const Int pending = keys[BEHIND] < 0 ? std::min(queued, move.leaving - keys[BEHIND]) : queued;
-    const Int ahead = around.ahead.in(room - keys[SIZE]) - keys[AHEAD];
+    const Int ahead = std::min(around.ahead.in(room - keys[SIZE]) - keys[AHEAD], way.most_before);
     const Int free = around.alone ? std::min(around.capacity - move.after_bytes, room - keys[END])
                                   : around.capacity - std::max(move.after_bytes, keys[END]);
-    const Int later = std::min(around.ahead_after.in(std::max<Int>(0, free)),
-                               around.ahead_after.in(room - keys[SIZE]) + way.rest);
+    const Int later = std::min(around.ahead_after.in(std::max<Int>(0, free)), way.most_after);
     return {move.before,
             move.after,
             needed,

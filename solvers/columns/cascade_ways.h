@@ -8,8 +8,12 @@ namespace columns {
 // The ways of several ops as a cascade.
 class CascadeWays {
 public:
-    CascadeWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best)
-        : stretch_(stretch), chip_(chip), places_(places), best_(best) {}
+    // `ahead` and `ahead_after` say what some bytes may hold of loads that come after its borders, `behind` of
+    // stores that come before.
+    CascadeWays(const Stretch &stretch, const Chip &chip, const Places &places, const Moved &ahead,
+                const Moved &ahead_after, const Moved &behind, Taker &best)
+        : stretch_(stretch), chip_(chip), places_(places), ahead_(ahead), ahead_after_(ahead_after), behind_(behind),
+          best_(best) {}
 
     // One choice of `heights`, with each of the sets of weights that are loaded again.
     void take(Int number, const Int *heights, const Bands &bands, const std::vector<Int> &again,
@@ -37,6 +41,11 @@ public:
     }
 
 private:
+    // Bytes that are there from one step to another; of a single buffer where there are two.
+    struct Buffer {
+        Int start, stop, bytes, single;
+    };
+
     Int cycles(const Step &step) const {
         const Int at = bands_.cycles ? bands_.cycles[step.band * stretch_.count() + step.op] : stretch_.ops[step.op].cycles;
         return stretch_.table[at + step.rows.size()];
@@ -157,7 +166,10 @@ private:
         if (chip_.whole) {
             or_whole(found, row.bytes, chip_.load.cycles(row.bytes));
         }
-        Int before = -1, gap = 0;
+        Int before = -1, gap = 0, last = 0;
+        for (Int at = 0; at < Int(loads.count()); ++at) {
+            last = loads.cycles(at) ? at : last;
+        }
         group = 0;
         for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
             group += at == walk_.ends[group];
@@ -167,6 +179,9 @@ private:
                 continue;
             }
             const Int here = stripe_of(group, stripe);
+            if (here == last && !found.tail) {
+                found.tail = total_ - ends_[at] + cycles(step);
+            }
             if (before >= 0 && here != before) {
                 Int loaded = 0;
                 for (Int next = before + 1; next <= here; ++next) {
@@ -188,6 +203,7 @@ private:
         Passing &found = passing_[tensor];
         Int gap = 0, before = 0, steps = 0, most = 0, compute = 0;
         for (const Step &step : walk_.steps) {
+            found.tail += steps ? 0 : cycles(step);
             if (step.op != row.maker) {
                 gap += cycles(step);
                 continue;
@@ -219,11 +235,11 @@ private:
     }
 
     // Weights of the set `again` take turns in one buffer; those of other ops stay. False where one of them
-    // would be loaded once.
+    // would be loaded once, or there is no room for any place.
     bool hold_weights(Int again) {
         again_ = again;
         buffers_ = inside_;
-        kept_cycles_ = loaded_cycles_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
+        loaded_cycles_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
         std::vector<Int> turns(stretch_.ops.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
@@ -231,7 +247,6 @@ private:
                 turn_bytes_ = std::max(turn_bytes_, weights);
                 turns_computed_ += computed_[op];
             } else {
-                kept_cycles_ += chip_.weights.cycles(weights);
                 loaded_cycles_ += stretch_.ops[op].loads * chip_.weights.cycles(weights);
             }
         }
@@ -268,7 +283,22 @@ private:
         if (turn_bytes_) {
             buffers_.push_back({turn.start, turn.stop, turn_bytes_, turn_bytes_});
         }
-        return true;
+        base_changes_.clear();
+        for (const Buffer &buffer : buffers_) {
+            add_changes(base_changes_, buffer);
+        }
+        std::sort(base_changes_.begin(), base_changes_.end());
+        Int bytes = 0, most = 0;
+        for (const auto &[step, change] : base_changes_) {
+            bytes += change;
+            most = std::max(most, bytes);
+        }
+        return most <= *std::max_element(places_.room, places_.room + places_.count);
+    }
+
+    static void add_changes(std::vector<std::pair<Int, Int>> &changes, const Buffer &buffer) {
+        changes.push_back({buffer.start, buffer.bytes});
+        changes.push_back({buffer.stop + 1, -buffer.bytes});
     }
 
     bool is_again(Int op) const { return again_ >> op & 1 && stretch_.ops[op].weights; }
@@ -294,10 +324,11 @@ private:
 
     void take_depth(Int place, Int depth, const std::array<Int, 4> &made_by) {
         Int loads = loaded_cycles_ + turns_cycles_, stores = 0, last = 0, behind = 0, wait = turns_wait_;
-        Int ahead = kept_cycles_ + chip_.weights.cycles(turn_bytes_);
+        Int ahead = chip_.weights.cycles(turn_bytes_);
         Int apart = std::max<Int>(0, turns_cycles_ - turns_first_), beside = std::min(apart, total_ - turns_computed_);
         const Int end = Int(walk_.steps.size()) - 1;
-        std::vector<Buffer> buffers = buffers_;
+        around_.clear();
+        Meanwhile meanwhile;
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const TensorRow &row = stretch_.tensors[tensor];
             const Int place_of = places_.of(place, tensor);
@@ -306,71 +337,106 @@ private:
             }
             if (place_of != PASSES) {
                 const Int start = place_of & BEFORE ? 0 : used_[tensor].start;
-                buffers.push_back({start, place_of & AFTER ? end : used_[tensor].stop, row.bytes, row.bytes});
+                around_.push_back({start, place_of & AFTER ? end : used_[tensor].stop, row.bytes, row.bytes});
                 loads += place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
                 ahead += place_of & COMES && !places_.late(place, tensor) ? chip_.load.cycles(row.bytes) : 0;
                 continue;
             }
             const Passing &passing = passing_[tensor];
-            buffers.push_back({used_[tensor].start, used_[tensor].stop, passing.bytes[depth - 1], passing.bytes[0]});
+            around_.push_back({used_[tensor].start, used_[tensor].stop, passing.bytes[depth - 1], passing.bytes[0]});
             (row.role == INPUT ? loads : stores) += passing.cycles;
             ahead += row.role == INPUT && !places_.late(place, tensor) ? passing.ahead[depth - 1] : 0;
             last += row.role == OUTPUT ? passing.last : 0;
             behind += row.role == OUTPUT ? passing.behind[depth - 1] : 0;
+            meanwhile.add(passing, depth, row.role == INPUT);
             if (depth == 1) {
                 wait = std::max(wait, passing.wait);
                 apart += passing.apart;
                 beside += std::min(passing.apart, total_ - passing.computed);
             }
         }
-        const auto [size, at_fullest] = fullest(buffers);
-        if (size > places_.room[place]) {
+        const Int room = places_.room[place];
+        const Int bytes = fullest();
+        if (bytes > room) {
             return;
         }
+        const Most most = most_moved(room);
         Int first = 0, at_end = 0;
-        for (const Buffer &buffer : buffers) {
-            first += buffer.start == 0 ? buffer.single : 0;
-            at_end += buffer.stop == end ? buffer.single : 0;
+        for (const std::vector<Buffer> *buffers : {&buffers_, &around_}) {
+            for (const Buffer &buffer : *buffers) {
+                first += buffer.start == 0 ? buffer.single : 0;
+                at_end += buffer.stop == end ? buffer.single : 0;
+            }
         }
         wait = std::max(wait, apart - std::min(total_, beside));
-        const Int cycles = total_ + wait + needed(place, true) + (chip_.last ? last : 0);
+        const Int busy = std::max(total_ + wait, chip_.whole ? 0 : meanwhile.cycles());
+        const Int cycles = busy + needed(place, true, busy) + (chip_.last ? last : 0);
         best_.push_back({place,
-                         {size, first, at_end, needed(place, false), cycles, loads, stores, -ahead, -behind, 0},
-                         total_ - ends_[at_fullest],
-                         made_by});
+                         {bytes, first, at_end, needed(place, false, busy), cycles, loads, stores, -ENDLESS, -behind, 0},
+                         made_by,
+                         most.before + ahead,
+                         most.after,
+                         most.behind});
     }
 
-    // Bytes that are there from one step to another; of a single buffer where there are two.
-    struct Buffer {
-        Int start, stop, bytes, single;
-    };
-
-    // The most bytes at a step, and the last one of those with so many at which a buffer begins.
-    static std::pair<Int, Int> fullest(const std::vector<Buffer> &buffers) {
-        Int start = 0, stop = buffers.empty() ? 0 : buffers[0].stop, sum = 0;
-        for (const Buffer &buffer : buffers) {
-            start = std::max(start, buffer.start);
-            stop = std::min(stop, buffer.stop);
-            sum += buffer.bytes;
+    // The most bytes at a step; `changes_` are those of all buffers.
+    Int fullest() {
+        changes_.clear();
+        for (const Buffer &buffer : around_) {
+            add_changes(changes_, buffer);
         }
-        if (start <= stop) {
-            return {sum, stop};
-        }
-        std::pair<Int, Int> most{0, 0};
-        for (const Buffer &at : buffers) {
-            Int here = 0;
-            for (const Buffer &buffer : buffers) {
-                here += buffer.start <= at.start && at.start <= buffer.stop ? buffer.bytes : 0;
-            }
-            most = std::max(most, {here, at.start});
+        std::sort(changes_.begin(), changes_.end());
+        const auto middle = Int(changes_.size());
+        changes_.insert(changes_.end(), base_changes_.begin(), base_changes_.end());
+        std::inplace_merge(changes_.begin(), changes_.begin() + middle, changes_.end());
+        Int bytes = 0, most = 0;
+        for (const auto &[step, change] : changes_) {
+            bytes += change;
+            most = std::max(most, bytes);
         }
         return most;
     }
 
+    struct Most {
+        Int before, after, behind;
+    };
+
+    // The most loads of later stretches, beside which the steps have to have room, that may have come before the
+    // first step, with weights that are needed later, and after the last one; and the most earlier stores that
+    // may come after the first step began.
+    Most most_moved(Int room) const {
+        Most most{ENDLESS, ENDLESS, ENDLESS};
+        Int bytes = 0;
+        for (std::size_t at = 0; at < changes_.size();) {
+            const Int step = changes_[at].first;
+            for (; at < changes_.size() && changes_[at].first == step; ++at) {
+                bytes += changes_[at].second;
+            }
+            const Int next = at < changes_.size() ? changes_[at].first : Int(ends_.size());
+            if (step < next) {
+                most.after = std::min(most.after, ahead_after_.in(room - bytes) + total_ - ends_[next - 1]);
+                most.before = std::min(most.before, ahead_.in(room - bytes) + begun_weights(step));
+                most.behind = std::min(most.behind, behind_.in(room - bytes) + (step ? ends_[step - 1] : 0));
+            }
+        }
+        return most;
+    }
+
+    // DMA cycles of the weights of ops that have begun by a step.
+    Int begun_weights(Int step) const {
+        Int cycles = 0;
+        for (Int op = 0; op < stretch_.count(); ++op) {
+            const bool counts = !is_again(op) && spans_[op].start <= step;
+            cycles += counts ? chip_.weights.cycles(stretch_.ops[op].weights) : 0;
+        }
+        return cycles;
+    }
+
     // DMA cycles that must have passed when the NPU begins, for each op's first step to have its weights and
-    // the first rows of what it reads; or those of what is `late`.
-    Int needed(Int place, bool late) {
-        std::vector<std::pair<Int, Int>> events;
+    // the first rows of what it reads, and for the step that needs the last rows; or those of what is `late`.
+    Int needed(Int place, bool late, Int busy) {
+        auto &events = events_;
+        events.clear();
         for (Int op = 0; op < stretch_.count(); ++op) {
             const Int weights = stretch_.ops[op].weights;
             if (weights && stretch_.ops[op].loads && !late && !is_again(op)) {
@@ -392,7 +458,9 @@ private:
             if (place_of & COMES) {
                 events.emplace_back(first_read_[tensor], chip_.load.cycles(stretch_.tensors[tensor].bytes));
             } else if (stretch_.tensors[tensor].role == INPUT && place_of == PASSES) {
-                events.emplace_back(first_read_[tensor], passing_[tensor].first);
+                const Passing &passing = passing_[tensor];
+                events.emplace_back(first_read_[tensor], std::min(passing.first, passing.cycles));
+                events.emplace_back(busy - passing.tail, passing.cycles - std::min(passing.first, passing.cycles));
             }
         }
         std::sort(events.begin(), events.end());
@@ -407,6 +475,7 @@ private:
     const Stretch &stretch_;
     const Chip &chip_;
     const Places &places_;
+    const Moved &ahead_, &ahead_after_, &behind_;
     Taker &best_;
     Walk walk_;
     Bands bands_;
@@ -414,8 +483,9 @@ private:
     std::vector<Passing> passing_;
     std::vector<Int> computed_, begins_, first_read_, ends_;
     std::vector<Span> used_, spans_;
-    std::vector<Buffer> inside_, buffers_;
-    Int total_ = 0, again_ = 0, kept_cycles_ = 0, loaded_cycles_ = 0, turn_bytes_ = 0;
+    std::vector<Buffer> inside_, buffers_, around_;
+    std::vector<std::pair<Int, Int>> base_changes_, changes_, events_;
+    Int total_ = 0, again_ = 0, loaded_cycles_ = 0, turn_bytes_ = 0;
     Int turns_cycles_ = 0, turns_first_ = 0, turns_wait_ = 0, turns_computed_ = 0;
 };
 

@@ -37,7 +37,7 @@ std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
     return found;
 }
 
-std::vector<Way> find_ways(const Array *arrays) {
+std::vector<Way> find_ways(const Array *arrays, const Around &around) {
     const Int *settings = arrays[CHIP].data();
     // What further runs add, of loads and then of stores; weights lie in one run.
     const Int lengths = arrays[RUNS].size() / 2;
@@ -59,7 +59,7 @@ std::vector<Way> find_ways(const Array *arrays) {
             ways.take(number, cuts[number]);
         }
     } else {
-        CascadeWays ways(stretch, chip, places, best);
+        CascadeWays ways(stretch, chip, places, around.ahead, around.ahead_after, around.behind, best);
         const std::vector<Bands> bands = read_bands(arrays[BANDS], stretch);
         const Int each = stretch.count() + 1, choices = arrays[CHOICES].size() / each;
         const std::vector<Int> again = arrays[AGAIN].rows<Int>(), groups = arrays[GROUPS].rows<Int>();
@@ -87,7 +87,7 @@ std::vector<TableRow> find_table(const Array *arrays) {
                         settings[MOST], settings[ON_ITS_OWN] != 0, settings[BESIDES]};
     const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
     Best<8, TableRow> best;
-    for (const Way &way : find_ways(arrays)) {
+    for (const Way &way : find_ways(arrays, around)) {
         const TableRow row = table_row(way, moves[way.place], arrays[ROOM].data()[way.place], around);
         best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least}, row);
     }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, LATE, PASSES, STAYS, Border, Stretch
+from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, LATE, OUTPUT, PASSES, STAYS, Border, Stretch
 from solvers.fluid.amounts import Fitting, FluidAmounts
 from solvers.fluid.problem import FluidTensor
 from solvers.fluid.residents import Move
@@ -62,6 +62,8 @@ class _Moves:
         self.begins, self.ends = residents.tracked[start], residents.tracked[stop]
         self.operands = [tensors[number] if number >= 0 else None for number in stretch.numbers]
         self.known = {id(each) for each in self.operands}
+        read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
+        self.again = [at for at in read if stretch.tensors[at, 3] == OUTPUT]
         # Those that cross a border and are not tracked there cost nothing.
         self.untracked = {
             id(each)
@@ -76,6 +78,9 @@ class _Moves:
         if any(each not in before and each not in self.known for each in after):
             return None
         found = [self._place(each, before, after) for each in self.operands]
+        for number in self.again:
+            # What is read again inside is there, whether its border is followed or not.
+            found[number] = STAYS | AFTER if found[number] == FREE else found[number]
         through = sum(t.bytes for each, t in before.items() if each in after and each not in self.known)
         in_parts = 0
         if self.stretch.taken:
@@ -85,7 +90,18 @@ class _Moves:
                 output = self.operands[new]
                 assert output is not None
                 in_parts, found[new] = output.bytes, FREE
-        return _MovePlace(tuple(found), self.capacity - through, in_parts)
+        return _MovePlace(tuple(found), self.capacity - through - self._around(found), in_parts)
+
+    def _around(self, places: list[int]) -> int:
+        """Bytes of tensors that are not complete, beside those that lie within them here."""
+        sizes: list[int] = self.stretch.tensors[:, 0].tolist()
+        there = [
+            (tensor, size)
+            for tensor, place, size in zip(self.operands, places, sizes, strict=True)
+            if tensor is not None and tensor.held is not None and place & STAYS
+        ]
+        whole = {id(tensor): tensor.bytes for tensor, _ in there}
+        return sum(whole.values()) - sum(size for _, size in there)
 
     def _place(
         self, tensor: FluidTensor | None, before: dict[int, FluidTensor], after: dict[int, FluidTensor]

@@ -103,6 +103,7 @@ private:
         }
         found.apart = loads.rolls() ? late : found.cycles - found.first;
         set_ahead(found, loads, largest);
+        found.tail = last_part();
         if (chip_.whole) {
             or_whole(found, tensor.bytes, chip_.load.cycles(tensor.bytes));
         }
@@ -135,9 +136,16 @@ private:
         found.bytes[1] = found.bytes[0] * std::min<Int>(2, stripes_ * slices_);
         found.behind[0] = found.last;
         found.behind[1] = 2 * found.last;
+        found.tail = compute_ * std::min(cut.rows, op.rows) / op.rows / slices_;
         if (chip_.whole) {
             or_whole(found, tensor.bytes, chip_.store.cycles(tensor.bytes));
         }
+    }
+
+    // NPU cycles of the last stripe, or of its last slice.
+    Int last_part() const {
+        const Int rows = starts_[stripes_] - starts_[stripes_ - 1];
+        return compute_ * rows / std::max<Int>(1, starts_[stripes_]);
     }
 
     void take_place(Int place, std::array<Int, 4> made_by) {
@@ -162,6 +170,8 @@ private:
         Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
+        Int passed = first, tail = compute_;
+        Meanwhile meanwhile;
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const Int place_of = places_.of(place, tensor);
             const TensorRow &row = stretch_.tensors[tensor];
@@ -189,6 +199,11 @@ private:
             last += input ? 0 : passing.last;
             behind += input ? 0 : passing.behind[depth - 1];
             apart += depth == 1 ? passing.apart : 0;
+            meanwhile.add(passing, depth, input);
+            if (input && !delayed) {
+                passed += passing.cycles;
+                tail = std::min(tail, chip_.whole ? 0 : passing.tail);
+            }
         }
         const Int room = places_.room[place];
         if (size > room) {
@@ -200,10 +215,11 @@ private:
             apart += (rounds_ * (slices_ - 1) - 1) * std::max<Int>(0, slice_cycles_ - early) +
                      rounds_ * std::max<Int>(0, last_cycles_ - early);
         }
-        const Int cycles = compute_ + apart + late + (chip_.last ? last : 0);
+        const Int busy = std::max(compute_ + apart, chip_.whole ? 0 : meanwhile.cycles());
+        const Int cycles = busy + late + (chip_.last ? last : 0);
+        first = std::max(first, passed + tail - busy);
         best_.push_back({place,
                    {size, single, single, first, cycles, loads, stores, -ahead, -behind, Int(stripes_ == 1)},
-                   ENDLESS,
                    made_by});
     }
 

@@ -16,6 +16,20 @@ struct Passing {
     Int computed = 0;       // NPU cycles of the ops that use the buffer
     Int apart = 0;          // of those after the first that share no cycle with the op that uses the buffer
     Int wait = 0;           // for which the NPU has no step of another op meanwhile
+    Int tail = 0;           // NPU cycles from the step on that needs the last load; up to the first store
+};
+
+// The least time from the first step to the last one for what passes meanwhile, and cannot before or after.
+struct Meanwhile {
+    Int moved = 0, most = 0;
+
+    void add(const Passing &passing, Int depth, bool input) {
+        const Int cycles = std::max<Int>(0, passing.cycles - (input ? passing.ahead : passing.behind)[depth - 1]);
+        moved += cycles;
+        most = std::max(most, cycles ? cycles + passing.tail : 0);
+    }
+
+    Int cycles() const { return std::max(moved, most); }
 };
 
 // A plan may have room for the whole tensor while the stretch runs, and move it at once, in `whole` cycles.

@@ -27,6 +27,9 @@ from solvers.fluid.borders import (
 )
 from solvers.fluid.problem import FluidProblem
 
+LOOK = 16
+"""Borders that are reached between two looks at the clock."""
+
 
 def least_time(
     problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
@@ -92,14 +95,24 @@ class PathWay(NamedTuple):
     """The four numbers by which the way was chosen (``solvers.columns.kernel.COLUMNS``); None for any way."""
 
 
+class FastestPath(NamedTuple):
+    """A path that takes ``least_time``."""
+
+    cycles: int
+    ways: tuple[PathWay, ...]
+    """In order."""
+
+
 def fastest_path(
     problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
-) -> tuple[PathWay, ...]:
-    """Return the ways of a path that takes ``least_time``, in order. Raises TimeIsOver."""
+) -> FastestPath | None:
+    """Return a path that takes ``least_time``; None where there is no path. Raises TimeIsOver."""
     search = _PathSearch(problem, columns, levels)
-    search.run(deadline)
+    cycles = search.run(deadline)
+    if cycles >= NEVER:
+        return None
     ways = [link.way(place, step) for place, link, step, *_ in search.path()]
-    return tuple(reversed(ways))
+    return FastestPath(cycles, tuple(reversed(ways)))
 
 
 class _BorderWays(NamedTuple):
@@ -152,7 +165,8 @@ class _PathSearch:
         points, last = self.grid.points, self.amounts.count
         self.borders[0].times[0] = np.where(points <= 0, 0, NEVER)
         for start in range(last):
-            deadline.require("the shortest path over borders")
+            if start % LOOK == 0:
+                deadline.require("the shortest path over borders")
             self.borders[start].close(points)
             if arrived is not None:
                 arrived.append(self.borders[start].times.copy())
@@ -174,7 +188,8 @@ class _PathSearch:
             yield stop
 
     def _take(self, start: int, stop: int) -> None:
-        """Reach border ``stop`` by any way of the stretch. An op that fits in no listed way may have any."""
+        """Reach border ``stop`` by any way of the stretch. An op that fits in no listed way may have any, but
+        where a plan is sought."""
         reached = BorderTimes(
             self.grid.points, self.grid.width, self.borders[start].times, self.borders[stop].times
         )
@@ -183,7 +198,8 @@ class _PathSearch:
         found = 0
         if stretch is not None and border is not None:
             found = self._link(start, stop, take_ways(self.columns, stretch, border, reached), True)
-        if self.columns.any_way(start, stop) or (not found and stop == start + 1):
+        alone = stop == start + 1 and not self.columns.for_plan
+        if self.columns.any_way(start, stop) or (alone and not found):
             table = _any_way(self.amounts, self.columns, start, stop)
             reach(table, reached)
             self._link(start, stop, table, False)

@@ -12,6 +12,18 @@ constexpr Int ENDLESS = Int(1) << 50;
 
 enum Key : Int { SIZE, FIRST, END, NEEDED, CYCLES, LOADS, STORES, AHEAD, BEHIND, WHOLE, KEYS };
 
+// The most DMA cycles of transfers whose data lie in some bytes: each has a set-up, and only so many fit.
+struct Moved {
+    const Int *sizes, *sums, *counts;
+    Int many, set_up, numerator, denominator;
+
+    Int in(Int bytes) const {
+        const Int at = std::max<Int>(0, std::upper_bound(sums, sums + many, bytes) - sums - 1);
+        const Int more = std::max<Int>(0, bytes - sums[at]) / std::max<Int>(1, sizes[at]);
+        return bytes * numerator / denominator + 1 + set_up * (counts[at] + more + 1);
+    }
+};
+
 // A way for one of the places of tensors. Of two ways the one is better whose keys are all no larger: bytes at
 // the fullest, the first and the last step; DMA cycles that must have passed when the NPU begins; its cycles,
 // with those for which it waits; DMA cycles of loads and of stores; of loads that may come before it, and of
@@ -19,8 +31,10 @@ enum Key : Int { SIZE, FIRST, END, NEEDED, CYCLES, LOADS, STORES, AHEAD, BEHIND,
 struct Way {
     Int place;
     std::array<Int, KEYS> keys;
-    Int rest;                    // NPU cycles after the fullest step
     std::array<Int, 4> made_by;  // of a cascade: heights, weights loaded again, groups a stripe, buffers
+    // The most DMA cycles that may be moved ahead before and after it, and those of earlier stores that may be
+    // still to come when it begins, as its steps leave room for them.
+    Int most_before = ENDLESS, most_after = ENDLESS, most_behind = ENDLESS;
 };
 
 struct Chip {

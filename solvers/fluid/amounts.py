@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem, FluidTensor
-from solvers.fluid.residents import TRACKED, Residents
+from solvers.fluid.residents import FURTHER, TRACKED, Residents
 
 Integers = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class FluidAmounts:
         stores = (self.times[t.made] * (t.store + t.stored) for t in problem.tensors if t.made is not None)
         every = self.loads_after[0] + sum(stores)
         # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
-        room = int(self.ahead_in(np.array(problem.capacity), 0)) + TRACKED * problem.set_up
+        room = int(self.ahead_in(np.array(problem.capacity), 0)) + (TRACKED + len(FURTHER)) * problem.set_up
         self.most = max(1, min(room, every))
         """DMA cycles that may be moved ahead anywhere."""
 

@@ -42,6 +42,8 @@ class FluidTensor:
     """The runs that build their output around it: on their own they read none of it."""
     until: int | None = None
     """The run after which it may be part of another tensor's bytes."""
+    held: int | None = None
+    """The run that completes it, up to which it stays."""
 
     @property
     def last(self) -> int | None:

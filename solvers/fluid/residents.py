@@ -2,7 +2,7 @@
 
 A *border* lies between two runs. Where a plan has a border, all before it has ended and nothing after it has
 begun. There each tensor that crosses it is whole in SharedMemory, or it is loaded again later. Only the
-``TRACKED`` largest are followed; others cost nothing.
+largest are followed; others cost nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import NamedTuple
 from solvers.fluid.problem import FluidProblem, FluidTensor
 
 TRACKED = 2
-"""Tensors that cross a border and are followed (assumed: few networks have more large ones)."""
+"""Tensors that cross a border and are followed, the largest ones (assumed)."""
+FURTHER = (24, 10)
+"""The third and the fourth of them are followed if they take more than these parts of the memory, as the time
+doubles with each (assumed)."""
 
 
 class Move(NamedTuple):
@@ -60,7 +63,13 @@ class Residents:
         self.problem, count = problem, len(problem.ops)
         self.crossing = [_crossing(problem, border) for border in range(count + 1)]
         """The largest first."""
-        self.tracked = [crossing[:TRACKED] for crossing in self.crossing]
+        least = [0] * TRACKED + [problem.capacity // part for part in FURTHER]
+        self.tracked = [
+            [t for t, size in zip(crossing, least, strict=False) if t.bytes > size]
+            for crossing in self.crossing
+        ]
+        self.staying = [_staying(border, tracked) for border, tracked in enumerate(self.tracked)]
+        """Those that stay at each border, as bits."""
         self.reading: list[list[tuple[FluidTensor, int]]] = [[] for _ in problem.ops]
         """For each run the tensors that it reads, and the cycles to load what it reads of them."""
         self.making: list[list[FluidTensor]] = [[] for _ in problem.ops]
@@ -94,10 +103,14 @@ class Residents:
         begins, ends = self.tracked[start], self.tracked[stop]
         between = self._between(start, stop)
         for before in range(1 << len(begins)):
+            if self.staying[start] & ~before:
+                continue
             kept = {id(t): t.bytes for bit, t in enumerate(begins) if before >> bit & 1}
             away = {id(t) for t in begins} - kept.keys()
             loaded = {t: between.read[t] for t in away & between.read.keys()}
             for after in range(1 << len(ends)):
+                if self.staying[stop] & ~after:
+                    continue
                 stores = self._stores(between, start, kept, away, after, ends)
                 if stores is None:
                     continue
@@ -154,6 +167,10 @@ class Residents:
             if not there and (id(tensor) in between.new or leaves):
                 stores += tensor.store
         return stores
+
+
+def _staying(border: int, tracked: list[FluidTensor]) -> int:
+    return sum(1 << bit for bit, t in enumerate(tracked) if t.held is not None and border <= t.held)
 
 
 def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:

@@ -1,5 +1,7 @@
 """Plans in the fastest of the listed ways: they fit, are right, and are faster where memory is tight."""
 
+import pytest
+
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.by_ways import plan_by_ways
@@ -46,8 +48,38 @@ def test_tensors_pass_in_stripes_where_they_have_no_room() -> None:
     assert found.schedule.moves_tensors
 
 
-def test_branches_and_plans_that_may_not_spill_have_none() -> None:
-    branches = PlanRequest(load("workloads/gated_vision.yaml"), REQUEST.chip, cascade=CASCADE_AUTO)
-    assert plan_by_ways(branches, {}) is None
-    kept = PlanRequest(DS_CNN, REQUEST.chip, cascade=CASCADE_AUTO, spill=False)
-    assert plan_by_ways(kept, {}) is None
+def test_branches_have_ways_too() -> None:
+    """Each arm runs in the ways of a path through it, and both are right."""
+    program = reuse(load("workloads/gated_vision.yaml"), "all")
+    chip = REQUEST.chip.with_memory(24 << 10)
+    found = plan_by_ways(PlanRequest(program, chip, cascade=CASCADE_AUTO), {})
+    assert found is not None
+    assert found.schedule.moves_tensors
+    members = tuple(cascade.members for cascade in found.schedule.cascades)
+    assert verify(program, found.commands, chip, members) == ()
+    run = PlanRun(program, [found.commands], chip.shared_memory.bytes, members)
+    assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+
+
+def test_a_plan_that_may_not_spill_moves_inputs_and_outputs_alone() -> None:
+    program = reuse(load("zoo:resnet8"), "all")
+    chip = REQUEST.chip.with_memory(48_000)
+    found = plan_by_ways(PlanRequest(program, chip, cascade=CASCADE_AUTO, spill=False), {})
+    assert found is not None
+    moved = {each.part.name for each in found.schedule.transfers if not each.part.weights}
+    assert moved <= {*program.inputs, *program.outputs}
+    assert found.solved.peak <= 48_000
+
+
+@pytest.mark.parametrize("size", [366_576, 733_152])
+def test_concats_are_made_in_place(size: int) -> None:
+    """SqueezeNet in a quarter and half of its memory: by ways that knew no concat it had no such plan."""
+    program = reuse(load("zoo:squeezenet"), "all")
+    chip = REQUEST.chip.with_memory(size)
+    found = plan_by_ways(PlanRequest(program, chip, cascade=CASCADE_AUTO), {})
+    assert found is not None
+    assert found.trace is not None
+    assert found.trace.cycles < {366_576: 9_300_000, 733_152: 7_700_000}[size]
+    moved = {each.part.name for each in found.schedule.transfers if not each.part.weights}
+    concats = {name for op in program.ops() if op.absorbs for name in op.outputs}
+    assert not concats <= moved

@@ -123,7 +123,7 @@ def test_a_plan_with_finer_cuts_is_made_after_the_deadline() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("network", "size", "most"), [("mobilenetv2", 361_472, 13_000_000), ("googlenet", 258_944, 30_000_000)]
+    ("network", "size", "most"), [("mobilenetv2", 361_472, 13_000_000), ("googlenet", 258_944, 32_000_000)]
 )
 def test_a_short_limit_keeps_the_cascades_of_a_network_that_needs_them(
     network: str, size: int, most: int

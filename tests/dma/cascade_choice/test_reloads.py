@@ -11,7 +11,6 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
-from dma.cascade_choice.choose import proposed_cascades
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.named import cascades_of
 from dma.cascade_choice.reloads import Reloading, reloading_cascades
@@ -56,31 +55,6 @@ def test_large_weights_take_turns(rolls: bool) -> None:
         chosen = [own[index] for index in each.reloaded]
         assert plain.bytes - each.bytes == sum(chosen) - max(chosen)
         assert each.cycles > plain.cycles
-
-
-def test_weights_that_stay_are_proposed_where_they_fit() -> None:
-    """With memory for everything nobody loads weights again."""
-    program = reuse(load("zoo:mobilenetv2"), "all")
-    assert not any(c.reloaded for each in proposed_cascades(program, CHIP, 400 * KIB).rows for c in each)
-
-
-@pytest.mark.slow
-def test_weights_in_a_quick_memory_are_loaded_again() -> None:
-    """From HyperRAM it takes as long as to spill tensors; from MRAM next to the NPU far less."""
-    quick = [
-        "weights.memory=mram",
-        "weights.bytes=8MiB",
-        "weights.clock_mhz=400",
-        "weights.bytes_per_clock=8",
-        "weights.setup_cycles=50",
-        "weights.burst_bytes=128",
-        "weights.burst_overhead_clocks=4",
-    ]
-    program = reuse(load("zoo:mobilenetv2"), "all")
-    found = proposed_cascades(program, load_chip("alif-e7", quick), 130 * KIB).rows
-    assert any(choice.reloaded for choice in found[0])
-    stay = [each for each in found if not any(choice.reloaded for choice in each)]
-    assert len(stay) < len(found)
 
 
 def test_mobilenet_v2_runs_in_less_memory() -> None:

@@ -3,6 +3,7 @@
 from chipmodel.cascades.rewrite import cascade_op
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
+from dma.cascade_choice.segment_table import CascadeSegment
 from dma.cascade_choice.segmented_chains import (
     SegmentedChain,
     band_counts,
@@ -11,8 +12,6 @@ from dma.cascade_choice.segmented_chains import (
     is_possible,
     segmented_chains,
     with_bands,
-    with_fine_heights,
-    with_further_heights,
 )
 from dma.residency.tiling import cascade_bytes
 from workloads.build.builder import ProgramBuilder
@@ -27,10 +26,15 @@ def chains() -> list[SegmentedChain]:
     return segmented_chains(builder.build(), load_chip("luna-arcs"), True, 0)
 
 
+def singles_of(chain: SegmentedChain) -> list[CascadeSegment]:
+    return [chain.table.segment(number) for number in chain.table.bounds[1:-1]]
+
+
 def test_single_ops_come_first_and_others_may_be_left_out() -> None:
     (chain,) = chains()
-    assert [each.heights for each in chain.single_ops] == [(), (), ()]
-    assert [each.ops.start for each in chain.single_ops] == [0, 1, 2]
+    singles = singles_of(chain)
+    assert [each.heights for each in singles] == [(), (), ()]
+    assert [each.ops.start for each in singles] == [0, 1, 2]
     cascades = [number for number, each in enumerate(chain.table.segments) if each.heights]
     left = chain.without(cascades[:1])
     assert not left.allowed[cascades[0]]
@@ -41,31 +45,17 @@ def test_the_choice_of_a_segment_names_its_ops_and_heights() -> None:
     (chain,) = chains()
     program = chain.geometry.program
     segment = next(each for each in chain.table.segments if len(each.heights) == 3)
-    (choice,) = cascade_choices([(chain, segment), (chain, next(chain.single_ops))], True)
+    (choice,) = cascade_choices([(chain, segment), (chain, singles_of(chain)[0])], True)
     assert (choice.ops, choice.heights, choice.rolls) == (("a", "b", "c"), segment.heights, True)
     assert is_possible(program, (choice,))
     op = cascade_op(program, list(program.ops()), choice)
-    assert exact_bytes(chain, segment, True, True) == cascade_bytes(program, op)
-    assert exact_bytes(chain, segment, True, False) > exact_bytes(chain, segment, True, True)
+    assert exact_bytes(chain, segment, True) > cascade_bytes(program, op)
 
 
-def test_finer_stripes_and_bands_are_added_to_the_segments() -> None:
+def test_bands_are_added_to_the_segments() -> None:
     (chain,) = chains()
-    cut = [next(each for each in chain.table.segments if len(each.heights) == 2)]
-    fine = with_fine_heights(chain, cut, True, 1 << 20)
-    assert {each.heights[-1] for each in fine.table.segments if each.ops == cut[0].ops} >= {3, 5, 7}
     banded = with_bands(chain, True, 1 << 20)
     assert {each.bands for each in banded.table.segments} == {1, 2, 3, 4, 6, 8}
-
-
-def test_further_heights_are_between_the_powers_of_two_or_equal() -> None:
-    builder = ProgramBuilder("strided")
-    value = builder.conv("a", builder.input("x", (1, 4, 24, 16)), 8, 3, pad=1)
-    builder.output(builder.conv("b", value, 8, 3, stride=2, pad=1))
-    (chain,) = segmented_chains(builder.build(), load_chip("luna-arcs"), True, 0, 1 << 20)
-    table = with_further_heights(chain, True, 1 << 20).table
-    assert {each.heights for each in chain.table.segments} == {(), (1, 1), (2, 1), (4, 2), (8, 4), (16, 8)}
-    assert {each.heights for each in table.segments} >= {(6, 3), (10, 5), (14, 7), (2, 2), (4, 4), (8, 8)}
 
 
 def test_narrow_bands_are_as_wide_as_few_columns() -> None:
@@ -89,8 +79,7 @@ def test_what_a_cascade_reads_again_cannot_be_in_psram() -> None:
     )
     whole, row = 8 * 16 * 16, 8 * 16
     assert found.bytes - found.outside == found.weights + whole + row
-    assert exact_bytes(chain, found, True, in_psram=True) == found.weights + whole + 2 * row
-    assert exact_bytes(chain, found, True, in_psram=False) == found.bytes
+    assert exact_bytes(chain, found, True) == found.bytes
 
 
 def test_chained_ops_hand_one_tensor_of_several_rows_to_the_next_op_alone() -> None:

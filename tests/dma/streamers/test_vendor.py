@@ -46,16 +46,14 @@ def test_cascades_are_the_tools(cascades: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["353KiB", "384KiB"])
-def test_cascades_are_worth_more_than_early_weights(size: str) -> None:
-    """MobileNetV2 in 353 KiB: Vela 5.2 moves no tensor (``--optimise Size``); two buffers of weights in turn
-    leave no room for the cascades, so they are loaded where they are needed."""
+def test_cascades_keep_every_tensor_in_little_memory(size: str) -> None:
+    """MobileNetV2 in 353 KiB: Vela 5.2 moves no tensor (``--optimise Size``)."""
     chip = load_chip("alif-e7", (f"shared_memory.bytes={size}",))
     program = reuse(load("zoo:mobilenetv2"), "all")
     planned = plan(PlanRequest(program, chip, "large-first", "vendor", cascade="auto", spill=False))
     assert planned.solved.peak <= chip.shared_memory.bytes
     assert planned.schedule.cascades
     assert not planned.schedule.moves_tensors
-    assert planned.streamer is sync.STREAMER
 
 
 @pytest.mark.slow

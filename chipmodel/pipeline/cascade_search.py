@@ -187,7 +187,7 @@ class CascadeSearch:
         asked = StreamRequest(program, request.chip, request.chip.shared_memory.bytes, request.spill)
         stop = replace(NEVER_STOP, deadline=request.deadline)
         try:
-            race = StreamerRace(asked, StreamerPortfolio("forecast", streamers), stop, BuildCache())
+            race = StreamerRace(asked, StreamerPortfolio("forecast", streamers), stop)
             ranked = race.next()
         except DoesNotFit:
             return inf

@@ -32,7 +32,7 @@ from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import unrolled
-from dma.schedule.build import BuildCache, StreamRequest
+from dma.schedule.build import StreamRequest
 from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
@@ -75,7 +75,6 @@ def plan_in_rounds(
     simulated: Mapping[str, str] | None = None,
     bound: TimeBound | None = None,
     cascaded: Program | None = None,
-    cache: BuildCache | None = None,
     portfolio: StreamerPortfolio | None = None,
 ) -> Planned:
     """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
@@ -84,11 +83,10 @@ def plan_in_rounds(
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
     ``bound`` is that of ``search_bound``. ``cascaded`` is the program with some of its ops as cascades.
-    ``cache`` has what was built for that program, chip and spilling before; ``portfolio`` is
-    used in place of the streamer of the request.
+    ``portfolio`` is used in place of the streamer of the request.
     """
     portfolio = portfolio or streamer_named(request.streamer)
-    rounds = _Rounds(request, portfolio, bound, cascaded or request.program, cache)
+    rounds = _Rounds(request, portfolio, bound, cascaded or request.program)
     if simulated is not None and rounds.portfolio.chooses_by_cycles:
         rounds.run_all(simulated)
     else:
@@ -125,7 +123,6 @@ class _Rounds:
     bound: TimeBound | None
     program: Program
     """The program of the request, perhaps with cascades."""
-    cache: BuildCache | None = None
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
@@ -154,7 +151,7 @@ class _Rounds:
         capacity = request.chip.shared_memory.bytes
         by_bytes = request.streamer == VENDOR_STREAMER
         asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers, by_bytes=by_bytes)
-        self.race = StreamerRace(asked, self.portfolio, stop, self.cache)
+        self.race = StreamerRace(asked, self.portfolio, stop)
 
     @property
     def capacity(self) -> int:
@@ -251,7 +248,7 @@ class _Rounds:
         while found is None and self.last_shares:
             found = self.race.with_less(LAST_STREAMER, int(self.capacity * self.last_shares.pop(0)))
         found = found or self.race.next_untried()
-        while found is None and self.refused and self.portfolio.tries_less and self.less_shares:
+        while found is None and self.refused and self.less_shares:
             budget = int(self.capacity * self.less_shares.pop(0))
             found = self.race.with_less(self.refused.streamer, budget)
         return found

@@ -161,12 +161,8 @@ class StreamerPortfolio:
     """Further candidates where ops of the fastest schedule that fits are in stripes for want of memory."""
     chooses_by_cycles: bool = False
     """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
-    screening: tuple[Streamer, ...] = ()
-    """Quick streamers by whose fastest forecast sets of cascades are compared; empty: one for all."""
     searches_offsets: bool = False
     """Whether offsets are searched for where the packer finds no plan although the live bytes fit."""
-    tries_less: bool = True
-    """Whether a candidate is always tried again with less memory where the packer finds no plan."""
     of_chip: Callable[[Chip], StreamerPortfolio] | None = None
     """What it is on a chip, where that is the chip's to say; then it has no candidates itself."""
 

@@ -36,7 +36,7 @@ from dma.schedule.streamer import (
     StreamerPortfolio,
     WeightSlices,
 )
-from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack, weight_pipeline
+from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.resident_slices import WHOLE_SHARE, issue_with_residents, resident_bytes
 from dma.streamers.sync import one_buffer
@@ -91,7 +91,6 @@ def _portfolio(name: str, steps: int) -> StreamerPortfolio:
         always_tried=len(heuristics),
         in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
         searches_offsets=True,
-        screening=(weight_pipeline.STREAMER, _streamer(_Variant("joint", 8, 4, 0))),
     )
 
 

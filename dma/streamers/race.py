@@ -32,9 +32,6 @@ from solvers.core.bounds import contention
 
 NEVER_STOP = StopCriterion(gap=-1.0)
 """Every candidate is tried."""
-WORTH_LESS = 0.98
-"""Share of the next schedule's forecast below which one that found no room is made again for less memory
-whatever the portfolio says."""
 FURTHER_SCHEDULES = "further schedules"
 """What a deadline leaves out, in the words of the answer."""
 
@@ -60,17 +57,13 @@ class RankedSchedule:
 
 
 class StreamerRace:
-    """The candidates of ``portfolio`` for ``request``; ``stop`` says when enough of them were tried.
-
-    ``cache`` is that of another race for the same program, chip and spilling; None: an empty one.
-    """
+    """The candidates of ``portfolio`` for ``request``; ``stop`` says when enough of them were tried."""
 
     def __init__(
         self,
         request: StreamRequest,
         portfolio: StreamerPortfolio,
         stop: StopCriterion = NEVER_STOP,
-        cache: BuildCache | None = None,
     ) -> None:
         self.request = replace(request, deadline=stop.deadline)
         self.forecast = ScheduleForecast(request.program, request.chip)
@@ -79,7 +72,7 @@ class StreamerRace:
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
         candidates, self.in_stripes = self.portfolio.candidates, self.portfolio.in_stripes
         self.rivals = len(candidates) > 1 or any(isinstance(each, MemoryProbe) for each in candidates)
-        self.cache = cache or BuildCache()
+        self.cache = BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
         self.fastest = inf
@@ -194,17 +187,13 @@ class StreamerRace:
 
     def does_not_fit(self, ranked: RankedSchedule, budget: int) -> None:
         """Report that the packer has no plan for ``ranked``: it is tried again with ``budget`` bytes, if that
-        is more than 0 and the portfolio tries less memory, or gives way to its first fallback."""
+        is more than 0, or gives way to its first fallback."""
         if ranked.fallbacks is None:
-            if budget > 0 and self._tries_less(ranked):
+            if budget > 0:
                 self._enter(ranked.streamer, budget, ranked.probe)
         elif ranked.fallbacks:
             self._enter(ranked.fallbacks[0], ranked.budget, fallbacks=ranked.fallbacks[1:])
         self._try_more()
-
-    def _tries_less(self, ranked: RankedSchedule) -> bool:
-        """Whether a schedule that found no room is made again for less memory."""
-        return self.portfolio.tries_less or ranked.cycles < WORTH_LESS * self.least < inf
 
     def _try_more(self) -> None:
         """Build schedules of untried candidates until the stop criterion is met, one in any case."""

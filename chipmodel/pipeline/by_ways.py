@@ -36,19 +36,20 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
     """
     began, size = perf_counter(), request.chip.shared_memory.bytes
     best: Planned | None = None
+    attempts: list[Attempt] = []
     for given, number, (program, schedule) in _schedules(request, path):
         forecast = ScheduleForecast(program, request.chip, path).cycles(schedule)
         if best and best.trace and best.trace.cycles <= forecast:
             continue
         planned = packed(request, with_readable_names(program, schedule), packer_limits(request, began))
+        attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))
         if planned.solved.peak <= size:
-            attempt = Attempt(given, planned.solved.peak, planned.solved.lower_bound)
             trace = simulate(planned.commands, request.chip, path)
             if best is None or best.trace is None or trace.cycles < best.trace.cycles:
-                best = replace(planned, trace=trace, attempts=(attempt,))
+                best = replace(planned, trace=trace)
             if not number:
                 break
-    return best
+    return best and replace(best, attempts=tuple(attempts))
 
 
 def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program | None:

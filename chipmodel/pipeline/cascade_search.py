@@ -158,14 +158,17 @@ class CascadeSearch:
             return None
         if not request.deadline.over and sum(1 for _ in request.program.ops()) <= QUICK_OPS:
             request = request.until(replace(request.deadline, until=None))
+        found: list[Planned] = []
         try:
-            quick = self.path is not None and streamer_named(request.streamer).chooses_by_cycles
-            if quick and (found := plan_by_ways(request, self.path or {})):
-                return found
+            if self.path is not None and streamer_named(request.streamer).chooses_by_cycles:
+                found += filter(None, [plan_by_ways(request, self.path)])
+            if found and len(found[0].attempts) == 1:
+                return found[0]  # Packing lost nothing, so other streamers have nothing to win.
             program = cascades_by_ways(request, self.path or {})
-            return None if program is None else self.plan(program)
+            found += [] if program is None else [self.plan(program)]
         except (DoesNotFit, TimeIsOver):
-            return None
+            pass
+        return min(found, key=self.rank, default=None)
 
     def with_least_memory(self) -> Iterator[Planned]:
         """Plans with the cascades that need the least memory, which may compute rows again within the

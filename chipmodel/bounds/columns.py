@@ -132,14 +132,12 @@ def fastest_ways(
         listed_instance(program, chip, one, cascades, PlanWays(), 1, deadline, sought)
         for one in _paths_through_arms(program, path)
     )
-    made = [each for each in asked if each is not None]
+    made = [(each, _names(program, each, sought.within)) for each in asked if each is not None]
     for size in sizes:
         found: dict[str, ChosenWay] = {}
         cycles = 0
-        for each in made:
+        for each, called in made:
             problem = replace(each.problem, capacity=size)
-            known = tensors_along(program, each.ops, sought.within)
-            called = {id(t): one.name for t, one in zip(problem.tensors, known, strict=True)}
             tracked = Residents(problem).tracked
             fastest = fastest_path(problem, each.columns, deadline=deadline)
             for way in reversed(fastest.ways if fastest else ()):
@@ -165,6 +163,12 @@ def _paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[
     arms = ((node.name, arm.name) for node in inner if isinstance(node, If) for arm in node.arms)
     others = [{**first, name: arm} for name, arm in arms if first[name] != arm]
     return [first, *others][:MOST_PATHS]
+
+
+def _names(program: Program, made: ListedInstance, within: Mapping[str, str]) -> dict[int, str]:
+    """The names of the tensors of a problem, by identity."""
+    known = tensors_along(program, made.ops, within)
+    return {id(tensor): each.name for tensor, each in zip(made.problem.tensors, known, strict=True)}
 
 
 def _chosen(

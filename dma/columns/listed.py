@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from types import MappingProxyType
 
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
@@ -29,7 +28,8 @@ class ListedWays:
 
     ``tensors`` are the path's tensors by run and name, ``loads`` the DMA cycles of weights of runs that need
     not load them all, as an earlier one has had some. ``joins`` says which runs may be in one cascade with
-    the run before, ``own`` are the ways of a plan.
+    the run before, ``own`` are the ways of a plan. Of plans that are sought (``for_plan``) some tensors are
+    made ``within`` others.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class ListedWays:
         joins: Sequence[bool],
         own: PlanWays,
         deadline: Deadline,
-        for_plan: bool = False,
-        within: Mapping[str, str] = MappingProxyType({}),
+        for_plan: bool,
+        within: Mapping[str, str],
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers

@@ -121,16 +121,15 @@ def _issue(
     others = _earlier(memory, emission, others, left)
     room = [size + max(0, more) * quarters // 4 for size, more in zip(own, left, strict=True)]
     if weights is early_pieces:
-        full: dict[str, int] = {}
-        for need in emission.needs:
-            if need.kind == "weights":
-                at = need.first
-                full[need.part.name] = min(
-                    full.get(need.part.name, memory.budget), own[at] + left[at] - 2 * need.bytes
-                )
-        weights = partial(early_pieces, alone={name for name, more in full.items() if more < 0})
+        weights = partial(early_pieces, alone=_alone(emission, own, left))
     issued, buffers = weights(memory, emission, others, room)
     return IssuePlan([*others, *issued], buffers)
+
+
+def _alone(emission: Emission, own: Sequence[int], left: Sequence[int]) -> set[str]:
+    """The ops of which two slices of weights never fit, by the bytes of their ``own`` and those ``left``."""
+    needs = (need for need in emission.needs if need.kind == "weights")
+    return {need.part.name for need in needs if own[need.first] + left[need.first] < 2 * need.bytes}
 
 
 _Span = tuple[Interval, int]

@@ -17,7 +17,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import packed, packer_limits
+from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
 from dma.columns.chosen import ChosenWay
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
@@ -32,7 +32,7 @@ SHARES = (64, 61, 56)
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of fastest paths.
 
-    None where none does. Raises TimeIsOver.
+    None where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows.
     """
     began, size = perf_counter(), request.chip.shared_memory.bytes
     best: Planned | None = None
@@ -49,6 +49,8 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
                 best = replace(planned, trace=trace)
             if not number:
                 break
+    if best and request.recompute is not None:
+        refuse_recomputed(best, request.recompute)
     return best and replace(best, attempts=tuple(attempts))
 
 

@@ -154,7 +154,7 @@ class CascadeSearch:
         """The best plan in the ways of fastest paths, or of another streamer with their cascades; None for
         none."""
         request = self.request
-        if request.recompute is not None or request.streamer == VENDOR_STREAMER:
+        if request.streamer == VENDOR_STREAMER:
             return None
         if not request.deadline.over and sum(1 for _ in request.program.ops()) <= QUICK_OPS:
             request = request.until(replace(request.deadline, until=None))

@@ -93,11 +93,11 @@ def plan_in_rounds(
         rounds.run_until_one_fits()
     planned = rounds.result()
     if request.recompute is not None:
-        _refuse_recomputed(planned, request.recompute)
+        refuse_recomputed(planned, request.recompute)
     return planned
 
 
-def _refuse_recomputed(planned: Planned, most: float) -> None:
+def refuse_recomputed(planned: Planned, most: float) -> None:
     """Raise DoesNotFit for a plan whose steps compute more than ``most`` times the multiply-accumulates of
     its program: the choice of cascades is not trusted."""
     needed, done = computed(planned.program), steps_macs(planned.program, steps(planned.schedule.body))

@@ -85,8 +85,7 @@ def cuts(
     """Yield rows and channels of a part, rows of the first stripe, and the ``cycles`` of all parts.
 
     In both rows and channels an op takes as long, at least, as in either, and ``launch`` for each part more.
-    One that ``begins`` the program may
-    have a smaller first stripe. The plan's ``own`` cut is among them.
+    One that ``begins`` the program may have a smaller first stripe. The plan's ``own`` cut is among them.
     """
     rows, channels = op.work.rows, op.work.channels
     high, wide = ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)
@@ -95,11 +94,10 @@ def cuts(
     for height, width in product(high, wide):
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
             slices, stripes = -(-channels // width), -(-rows // height)
-            most = (
-                by_rows[height] + launch * stripes * (slices - 1),
-                by_channels[width] + launch * slices * (stripes - 1),
-            )
-            yield height, width, 0, max(most)
+            striped = by_rows[height] + launch * stripes * (slices - 1)
+            sliced = by_channels[width] + launch * slices * (stripes - 1)
+            cycles_of_all = striped if slices == 1 else sliced if stripes == 1 else max(striped, sliced)
+            yield height, width, 0, cycles_of_all
     for height, share in product(high, FIRST_SHARES):
         if begins and share <= height < rows:
             yield height, channels, height // share, by_rows[height]

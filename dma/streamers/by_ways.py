@@ -81,7 +81,12 @@ def schedule_in_ways(
         issue=partial(_issue, widths=widths, weights=issue[0], quarters=issue[1]),
         cut=partial(_cut, tilings),
     )
-    memory = MemoryBudget(program, request.chip, budget, 0, residency, claims)
+    faster = {
+        op.name: replace(tilings[op.name], striped=False)
+        for op in ops
+        if op.name in tilings.keys() - residency.striped and len(tilings[op.name].stripes(op)) > 1
+    }
+    memory = MemoryBudget(program, request.chip, budget, 0, residency, claims, faster)
     return schedule_of(request, streamer, memory)
 
 

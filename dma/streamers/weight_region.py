@@ -18,7 +18,8 @@ from chipmodel.records import dataclass
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
 MAX_BEHIND = 16
-"""Fixed loads, evenly spread over a chain, behind which the first weights are tried (assumed)."""
+"""Fixed loads, evenly spread over a chain, the last one among them, behind which the first weights are tried
+(assumed)."""
 
 
 class WeightSlice(NamedTuple):
@@ -131,7 +132,7 @@ def _fastest(chain: StepChain) -> tuple[list[int], ChainForecast]:
     loads = sorted({move.issue for move in chain.fixed if move.direction == "load"})
     behind = [
         [min(max(early, issue), each.first) for early, each in zip(most, chain.slices, strict=True)]
-        for issue in loads[:: len(loads) // MAX_BEHIND + 1]
+        for issue in loads[:: -(len(loads) // MAX_BEHIND + 1)]
     ]
     for positions in [*ahead, *behind] if chain.fixed else ():
         tried = forecast_of(chain, positions)

@@ -23,7 +23,8 @@ GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 MOST_STEPS = 4_000
 """Steps of a cascade that is looked at."""
 HIDDEN_CYCLES = 64
-"""DMA cycles that count as one where a plan is sought, though the NPU does not wait for them."""
+"""DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's that
+the DMA engine does not wait for."""
 COLUMNS = 8
 """Those of a table, then four numbers by which the way was chosen, and the bytes at its fullest, with the
 tracked tensors that stay:
@@ -172,7 +173,7 @@ def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached:
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
     if columns.for_plan:
         table = table.copy()
-        table[:, 3] += table[:, 4] // HIDDEN_CYCLES
+        table[:, 3:5] += table[:, 4:2:-1] // HIDDEN_CYCLES
     reach(table, reached)
     return table
 

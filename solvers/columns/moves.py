@@ -75,7 +75,7 @@ class _Moves:
     def place(self, move: Move) -> _MovePlace | None:
         """Where tensors lie; None for a tensor that nobody makes or loads."""
         before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
-        if any(each not in before and each not in self.known for each in after):
+        if any(each not in before and each not in self.known | self.untracked for each in after):
             return None
         found = [self._place(each, before, after) for each in self.operands]
         for number in self.again:

@@ -57,6 +57,7 @@ private:
     void measure(const Cut &cut, Int outer) {
         const OpRow &op = stretch_.ops[0];
         passing_.assign(stretch_.tensors.size(), Passing{});
+        latest_.assign(stretch_.tensors.size(), 0);
         for (Int at = op.needs; at < op.needs_end; ++at) {
             const NeedRow &need = stretch_.needs[at];
             TensorRow tensor = stretch_.tensors[need.tensor];
@@ -106,6 +107,8 @@ private:
         found.tail = last_part();
         if (chip_.whole) {
             or_whole(found, tensor.bytes, chip_.load.cycles(tensor.bytes));
+        } else if (times == 1) {
+            latest_[number] = std::max(latest_[number], latest_end(loads));
         }
         passing_[number].bytes[0] = std::max(passing_[number].bytes[0], found.bytes[0]);
         if (passing_[number].cycles <= found.cycles) {
@@ -114,6 +117,17 @@ private:
             found.bytes[1] = most;
             passing_[number] = found;
         }
+    }
+
+    // The latest end of the op if each stripe waits for its load, and no stripe after it for any.
+    Int latest_end(const Loads &loads) const {
+        Int loaded = 0, found = 0;
+        for (Int stripe = 0; stripe < stripes_; ++stripe) {
+            loaded += loads.cycles(stripe);
+            const Int left = starts_[stripes_] - starts_[stripe];
+            found = std::max(found, loaded + compute_ * left / std::max<Int>(1, starts_[stripes_]));
+        }
+        return found;
     }
 
     void measure_output(Int number, const Cut &cut) {
@@ -153,24 +167,23 @@ private:
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             passes = passes || places_.of(place, tensor) == PASSES;
         }
-        if (!passes && stripes_ > 1) {
-            return;
-        }
+        // Stripes of what stays are for their cycles alone: slower ones are no better than all rows at once.
         for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 ? 2 : 1); ++depth) {
             for (Int slices = 1; slices <= (slice_loads_ > 1 ? 2 : 1); ++slices) {
                 made_by[2] = depth;
                 made_by[3] = slices;
-                take_buffers(place, depth, slices, made_by);
+                take_buffers(place, depth, slices, passes, made_by);
             }
         }
     }
 
-    void take_buffers(Int place, Int depth, Int slices, const std::array<Int, 4> &made_by) {
+    void take_buffers(Int place, Int depth, Int slices, bool passes, const std::array<Int, 4> &made_by) {
         const bool parts = stripes_ * slices_ > 1;
         Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
-        Int passed = first, tail = compute_;
+        Int passed = first, tail = compute_, latest = 0;
+        const Int loaded = first;
         Meanwhile meanwhile;
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             const Int place_of = places_.of(place, tensor);
@@ -202,6 +215,7 @@ private:
             meanwhile.add(passing, depth, input);
             if (input && !delayed) {
                 passed += passing.cycles;
+                latest = std::max(latest, latest_[tensor]);
                 tail = std::min(tail, chip_.whole ? 0 : passing.tail);
             }
         }
@@ -217,9 +231,10 @@ private:
         }
         const Int busy = std::max(compute_ + apart, chip_.whole ? 0 : meanwhile.cycles());
         const Int cycles = busy + late + (chip_.last ? last : 0);
-        first = std::max(first, passed + tail - busy);
+        first = std::max(first, std::max(passed + tail, loaded + latest) - busy);
+        const bool whole = stripes_ == 1 || !passes;
         best_.push_back({place,
-                   {size, single, single, first, cycles, loads, stores, -ahead, -behind, Int(stripes_ == 1)},
+                   {size, single, single, first, cycles, loads, stores, -ahead, -behind, Int(whole)},
                    made_by});
     }
 
@@ -230,6 +245,7 @@ private:
     const Int channels_, takes_;  // the output that has an input's memory
     const Int *by_channels_;
     std::vector<Passing> passing_;
+    std::vector<Int> latest_;  // by tensor that passes, if no plan has it whole
     std::vector<Int> starts_;  // rows at which stripes begin, and the end
     Int stripes_ = 1, slices_ = 1, last_slice_ = 1, compute_ = 0;
     Int slice_ = 0, slice_loads_ = 0, slice_cycles_ = 0, last_cycles_ = 0, weight_cycles_ = 0, rounds_ = 1;

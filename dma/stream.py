@@ -38,7 +38,7 @@ _ENTRIES = (
     StreamerEntry(
         "auto",
         "dma.streamers.auto:PORTFOLIO",
-        "the fastest of several quick plans, by simulation",
+        "the fastest path over the listed ways to run neighbours",
         "chipmodel",
     ),
     StreamerEntry(
@@ -96,9 +96,9 @@ _ENTRIES = (
     StreamerEntry(
         "exact",
         "dma.streamers.exact:PORTFOLIO",
-        "what stays by mixed-integer programming, in many tilings; exact:20000 tries more",
+        "the fastest paths over the listed ways until one meets the bound; exact:1000 tries more",
         "chipmodel",
-        "dma.streamers.exact:with_steps",
+        "dma.streamers.exact:with_paths",
     ),
 )
 _BUILT_IN = {entry.name: entry for entry in _ENTRIES}

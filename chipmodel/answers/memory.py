@@ -27,8 +27,6 @@ class MemoryPlan:
     """Ops whose output takes their input's memory row by row, with the most rows of a step."""
     channel_slices: Mapping[str, int] = field(default_factory=dict[str, int])
     """Ops that run in slices of channels, with the number of these."""
-    made_twice: tuple[str, ...] = ()
-    """Ops that run twice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from math import floor
 from typing import NamedTuple
 
@@ -34,8 +35,9 @@ from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import tensors_within
 from solvers.columns.kernel import Integers, Rates, is_compiled
-from solvers.columns.path import PathWay, fastest_path, least_time
+from solvers.columns.path import FastestPath, PathWay, fastest_paths, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.fluid.borders import NEVER
 from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
 from solvers.fluid.residents import Residents
 
@@ -121,11 +123,12 @@ def fastest_ways(
     sizes: Sequence[int],
     keeps: bool = False,
     deadline: Deadline = NO_DEADLINE,
+    paths: int = 1,
 ) -> Iterator[FastestWays]:
-    """Yield the ways of the fastest of the listed plans for each of ``sizes``, in bytes of SharedMemory.
+    """Yield the ways of so many of the fastest ``paths`` for each of ``sizes``, in bytes of SharedMemory.
 
-    They are those of one path for each arm, the one along ``path`` first. Nothing where ``listed_bound`` is
-    None, or no listed plan fits. Raises TimeIsOver.
+    They are those of one path for each arm, the one along ``path`` first; further ones differ along that.
+    Nothing where ``listed_bound`` is None, or no listed plan fits. Raises TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps)
     asked = (
@@ -134,19 +137,33 @@ def fastest_ways(
     )
     made = [(each, _names(program, each, sought.within)) for each in asked if each is not None]
     for size in sizes:
-        found: dict[str, ChosenWay] = {}
-        cycles = 0
-        for each, called in made:
-            problem = replace(each.problem, capacity=size)
-            tracked = Residents(problem).tracked
-            fastest = fastest_path(problem, each.columns, deadline=deadline)
-            for way in reversed(fastest.ways if fastest else ()):
-                # The last iterations of a loop are like most.
-                chosen = _chosen(chip, each, called, tracked, way)
-                found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
-            cycles += fastest.cycles if fastest else 0
-        if found:
-            yield FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()))
+        problems = (replace(each.problem, capacity=size) for each, _ in made)
+        walks = [
+            (each, called, fastest_paths(problem, each.columns, deadline=deadline))
+            for (each, called), problem in zip(made, problems, strict=True)
+        ]
+        others = [(each, called, next(walk, None)) for each, called, walk in walks[1:]]
+        for each, called, walk in walks[:1]:
+            for fastest in islice(walk, paths) if paths > 1 else (next(walk, None),):
+                if found := _ways_of(chip, size, [(each, called, fastest), *others]):
+                    yield found
+
+
+def _ways_of(
+    chip: Chip, size: int, paths: Sequence[tuple[ListedInstance, Mapping[int, str], FastestPath | None]]
+) -> FastestWays | None:
+    """The ways of paths, each op in that of the first one that has it; None for none."""
+    found: dict[str, ChosenWay] = {}
+    for made, called, fastest in paths:
+        tracked = Residents(replace(made.problem, capacity=size)).tracked
+        for way in reversed(fastest.ways if fastest else ()):
+            # The last iterations of a loop are like most.
+            chosen = _chosen(chip, made, called, tracked, way)
+            found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
+    if not found:
+        return None
+    cycles = sum(fastest.cycles if fastest else NEVER for *_, fastest in paths)
+    return FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()))
 
 
 MOST_PATHS = 8

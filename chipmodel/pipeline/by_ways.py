@@ -1,17 +1,18 @@
-"""A plan in the fastest of the listed ways: the first of a few schedules that can be packed.
+"""Plans in the ways of the fastest paths over the listed ones: schedules, packed until one fits.
 
-The path over the listed ways knows no fragmentation: a schedule may need less memory to be packed.
+A path knows no fragmentation: a schedule may need less memory to be packed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import inf
 from time import perf_counter
 
 from chipmodel.answers.result import Attempt
-from chipmodel.bounds.columns import FastestWays, fastest_ways
+from chipmodel.bounds.columns import FastestWays, fastest_ways, listed_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
@@ -19,9 +20,11 @@ from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
 from dma.columns.chosen import ChosenWay
+from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
+from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.streamers.by_ways import ISSUES, program_in_ways, schedule_in_ways
 
@@ -30,28 +33,69 @@ SHARES = (64, 61, 56)
 
 
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
-    """Return the fastest plan that is found to fit SharedMemory, of those in the ways of fastest paths.
-
-    None where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows.
-    """
-    began, size = perf_counter(), request.chip.shared_memory.bytes
-    best: Planned | None = None
-    attempts: list[Attempt] = []
+    """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
+    where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows."""
+    tried = _Tried(request, path)
     for given, number, (program, schedule) in _schedules(request, path):
-        forecast = ScheduleForecast(program, request.chip, path).cycles(schedule)
-        if best and best.trace and best.trace.cycles <= forecast:
-            continue
-        planned = packed(request, with_readable_names(program, schedule), packer_limits(request, began))
-        attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))
-        if planned.solved.peak <= size:
-            trace = simulate(planned.commands, request.chip, path)
-            if best is None or best.trace is None or trace.cycles < best.trace.cycles:
-                best = replace(planned, trace=trace)
-            if not number:
-                break
-    if best and request.recompute is not None:
-        refuse_recomputed(best, request.recompute)
-    return best and replace(best, attempts=tuple(attempts))
+        if tried.fits(given, program, schedule) and not number:
+            break  # Packing lost nothing.
+    return tried.answer()
+
+
+def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int) -> Planned | None:
+    """``plan_by_ways``, and then in the ways of so many of the fastest ``paths``, until the stop criterion is
+    met with the bound over all listed ways."""
+    tried = _Tried(request, path, default := plan_by_ways(request, path))
+    if default is None or default.trace is None:
+        return None
+    bound = listed_bound(request.program, request.chip, path, request.cascades, PlanWays())
+    stop = request.stop or StopCriterion()
+    stop = replace(stop, bound=bound.cycles if bound else 0, deadline=request.deadline)
+    for count, (given, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
+        if stop.enough(tried.cycles, perf_counter() - tried.began):
+            break
+        tried.fits(given, program, schedule)
+        if stop.report:
+            stop.report(SearchProgress(count, paths * len(ISSUES), tried.cycles, stop.bound))
+    answer = tried.answer()
+    return answer and replace(answer, default_cycles=default.trace.cycles)
+
+
+@dataclass(slots=True)
+class _Tried:
+    """The best plan of several schedules, packed and simulated if they may be faster."""
+
+    request: PlanRequest
+    path: Mapping[str, str]
+    best: Planned | None = None
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    began: float = field(default_factory=perf_counter)
+
+    @property
+    def cycles(self) -> float:
+        """The cycles of the best plan; infinite where there is none."""
+        return self.best.trace.cycles if self.best and self.best.trace else inf
+
+    def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
+        """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
+        request = self.request
+        if self.cycles <= ScheduleForecast(program, request.chip, self.path).cycles(schedule):
+            return False
+        named = with_readable_names(program, schedule)
+        planned = packed(request, named, packer_limits(request, self.began))
+        self.attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))
+        if planned.solved.peak > request.chip.shared_memory.bytes:
+            return False
+        trace = simulate(planned.commands, request.chip, self.path)
+        if trace.cycles < self.cycles:
+            self.best = replace(planned, trace=trace)
+        return True
+
+    def answer(self) -> Planned | None:
+        """The best plan; raises DoesNotFit where it computes more than the request allows."""
+        if self.best and self.request.recompute is not None:
+            refuse_recomputed(self.best, self.request.recompute)
+        return self.best and replace(self.best, attempts=(*self.best.attempts, *self.attempts))
 
 
 def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program | None:
@@ -68,20 +112,20 @@ def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program |
 
 
 def _ways(
-    request: PlanRequest, program: Program, path: Mapping[str, str], sizes: Sequence[int]
+    request: PlanRequest, program: Program, path: Mapping[str, str], sizes: Sequence[int], paths: int = 1
 ) -> Iterator[FastestWays]:
     chip, keeps = request.chip, not request.spill
-    return fastest_ways(program, chip, path, request.cascades, sizes, keeps, request.deadline)
+    return fastest_ways(program, chip, path, request.cascades, sizes, keeps, request.deadline, paths)
 
 
 def _schedules(
-    request: PlanRequest, path: Mapping[str, str]
+    request: PlanRequest, path: Mapping[str, str], paths: int = 1
 ) -> Iterator[tuple[int, int, tuple[Program, Schedule]]]:
     """Schedules in the ways of fastest paths, with the bytes that they are for, those first that load weights
     earlier, and their number among these."""
     chip = request.chip
     sizes = [chip.shared_memory.bytes * share // 64 for share in SHARES]
-    for whole, size, ways in _fastest_forms(request, path, sizes):
+    for whole, size, ways in _fastest_forms(request, path, sizes, paths):
         try:
             program = program_in_ways(whole, ways)
             for number, issue in enumerate(ISSUES):
@@ -92,10 +136,10 @@ def _schedules(
 
 
 def _fastest_forms(
-    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int]
+    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], paths: int
 ) -> Iterator[tuple[Program, int, tuple[ChosenWay, ...]]]:
-    """Programs with the ways for each of ``sizes``: with concats made in place, all of them
-    or none: those with which the path for the first size is the fastest."""
+    """Programs with the ways for each of ``sizes``, further ``paths`` of the first one at last: with concats
+    made in place, all of them or none: those with which the path for the first size is the fastest."""
     most = (sizes[0], 0)
     forms: list[Program] = []
     for program in (with_whole_concats(request.program, each) for each in most):
@@ -104,7 +148,9 @@ def _fastest_forms(
     begun = [
         (first.cycles, number, first) for number, walk in enumerate(walks) if (first := next(walk, None))
     ]
-    if begun:
-        _, number, first = min(begun, key=lambda each: each[:2])
-        for found in chain((first,), walks[number]):
-            yield forms[number], found.bytes, found.ways
+    if not begun:
+        return
+    _, number, first = min(begun, key=lambda each: each[:2])
+    further = _ways(request, forms[number], path, sizes[:1], paths) if paths > 1 else ()
+    for found in chain((first,), walks[number], further):
+        yield forms[number], found.bytes, found.ways

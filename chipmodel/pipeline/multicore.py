@@ -26,12 +26,11 @@ from chipmodel.pipeline.cascade_search import named_ops
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
-from chipmodel.pipeline.plan import plan_as_cut, plan_once_placed
+from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
 from chipmodel.pipeline.plugin_check import refuse_wrong_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.searched import begun_with_default
-from chipmodel.pipeline.weight_choice import Judged, with_chosen_weights
+from chipmodel.pipeline.weight_choice import with_chosen_weights
 from dma.stream import streamer_named
 
 PARTITION_SHARE = 0.4
@@ -47,30 +46,16 @@ def run_cores(request: PlanRequest, choices: Mapping[str, str], bound: TimeBound
     as ``run``, and BadInput for an assignment that cannot be.
     """
     capacity = request.chip.shared_memory.bytes
-
-    def make(request: PlanRequest) -> Result:
-        return with_finer_cuts(
-            _with_chosen_weights(request, choices),
-            lambda asked: _run_cores(asked, choices, bound),
-            lambda run: run.solved.peak <= capacity,
-        )
-
-    best, default = begun_with_default(
-        request,
-        make,
-        lambda run: (not run.fits, run.trace.cycles),
-        lambda run: run.program,
+    return with_finer_cuts(
+        _with_chosen_weights(request, choices),
+        lambda asked: _run_cores(asked, choices, bound),
+        lambda run: run.solved.peak <= capacity,
     )
-    return replace(best, default_cycles=default.trace.cycles, asked=request.asked) if default else best
 
 
 def _with_chosen_weights(request: PlanRequest, choices: Mapping[str, str]) -> PlanRequest:
     """The same request with the ops that read their weights in place, where the chip allows it."""
-
-    def judge(asked: PlanRequest, tried: _Tried) -> Judged:
-        return Judged(_rank(asked, tried), tried.trace, [plan.schedule for plan in tried.plans])
-
-    return with_chosen_weights(request, lambda asked: _fitting(asked, choices), judge)
+    return with_chosen_weights(request, lambda asked: _rank(asked, _fitting(asked, choices)))
 
 
 def _run_cores(request: PlanRequest, choices: Mapping[str, str], known: TimeBound | None) -> Result:
@@ -227,7 +212,7 @@ def _try(request: PlanRequest, choices: Mapping[str, str], partition: _Partition
 def _alone(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
     """The plan of a chip with one core, which core 0 runs; the others have nothing to do."""
     asked = replace(request, program=partition.program, chip=replace(request.chip, cores=1))
-    made = plan_once_placed(asked, choices)
+    made = plan_as_placed(asked, choices)
     partition = _Partition(made.program, on_one_core(made.program, request.chip.cores))
     own, *idle = split(made.program, partition.core_of, request.chip.cores)
     others = [plan_as_cut(replace(request, program=part.program), None) for part in idle]
@@ -288,7 +273,7 @@ def _one_core_cycles(request: PlanRequest, choices: Mapping[str, str]) -> int | 
     """Cycles on a chip with one such core, whatever cores are named, with the same weights in place."""
     chip = replace(request.chip, cores=1)
     try:
-        planned = plan_once_placed(replace(request, chip=chip, smallest_peak=False), choices)
+        planned = plan_as_placed(replace(request, chip=chip, smallest_peak=False), choices)
     except DoesNotFit:
         return None
     if not planned.fit(chip).fits:

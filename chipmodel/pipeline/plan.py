@@ -14,6 +14,7 @@ from types import MappingProxyType
 from chipmodel.errors import DoesNotFit
 from chipmodel.files.suggestions import listed, shown
 from chipmodel.hardware.chip import Chip
+from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import used_weight_bytes
 from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Problem
@@ -21,14 +22,12 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import scopes
 from chipmodel.pipeline.choices import VENDOR_STREAMER
+from chipmodel.pipeline.estimate import plan_or_estimate
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
-from chipmodel.pipeline.in_place_choice import plan_with_chosen_places, with_marks_of
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
-from chipmodel.pipeline.searched import begun_with_default, plan_or_estimate
-from chipmodel.pipeline.twice_choice import plan_once_or_twice
-from chipmodel.pipeline.weight_choice import Judged, judged_plan, with_chosen_weights
+from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
 from solvers.branches.mergers import merge_arms, packer_of_merge
@@ -59,55 +58,25 @@ def plan(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) ->
     """
     if request.streamer == VENDOR_STREAMER:
         request = replace(request, program=as_tool_keeps(request.program, request.chip))
-    if path is None:
-        planned = plan_as_placed(choose_weights(request, path), path)
-    else:
-        planned = with_marks_of(request.program, _plan_along(request, path))
+    planned = plan_as_placed(choose_weights(request, path), path)
     refuse_wrong_plan(planned, request)
     return planned
-
-
-def _plan_along(request: PlanRequest, path: Mapping[str, str]) -> Planned:
-    """``plan`` along a path; a streamer that searches begins with the plan of the default one."""
-
-    def make(asked: PlanRequest) -> Planned:
-        return plan_once_placed(choose_weights(asked, path), path)
-
-    def judge(asked: PlanRequest, planned: Planned) -> Judged:
-        return judged_plan(asked, planned, path)
-
-    best, default = begun_with_default(
-        request,
-        lambda asked: plan_with_chosen_places(asked, make, judge),
-        lambda planned: judge(request, planned).rank,
-        lambda planned: planned.program,
-    )
-    if default is None:
-        return best
-    return replace(best, default_cycles=judge(request, default).trace.cycles)
 
 
 def choose_weights(request: PlanRequest, path: Mapping[str, str] | None = DEFAULT_PATH) -> PlanRequest:
     """Return the same request with the ops that read their weights in place, where the chip allows it: those
     with which plans are fastest along ``path``. Raises DoesNotFit where no choice has a plan."""
-    return with_chosen_weights(
-        request,
-        lambda asked: plan_as_placed(asked, path),
-        lambda asked, planned: judged_plan(asked, planned, path),
-    )
 
+    def rank(asked: PlanRequest) -> tuple[bool, int]:
+        planned = plan_as_placed(asked, path)
+        trace = planned.trace or simulate(planned.commands, asked.chip, path or {})
+        return not planned.fit(asked.chip).fits, trace.cycles
 
-def plan_once_placed(request: PlanRequest, path: Mapping[str, str]) -> Planned:
-    """``plan`` along a path, with the ops that read their weights in place as they are in the program."""
-    return plan_once_or_twice(
-        request,
-        lambda asked: plan_as_placed(asked, path),
-        lambda asked, planned: judged_plan(asked, planned, path),
-    )
+    return with_chosen_weights(request, rank)
 
 
 def plan_as_placed(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """``plan_once_placed`` with every op once, and also without a path."""
+    """``plan`` with the ops that read their weights in place as they are in the program."""
     capacity = request.chip.shared_memory.bytes
     return with_finer_cuts(
         request, lambda asked: plan_as_cut(asked, path), lambda planned: planned.solved.peak <= capacity

@@ -11,7 +11,6 @@ from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.rewrites.made_twice import made_twice, named_twice
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.tool_pools import as_tool_keeps
@@ -36,9 +35,7 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
         wrong with the plan.
     """
     program, disorder = order_faults(program, plan)
-    in_place, steps = _steps(plan)
-    program = made_twice(reuse(program, "all"), named_twice(steps))
-    program = with_weights_in_place(program, chip, in_place)
+    program = with_weights_in_place(reuse(program, "all"), chip, _in_place(plan))
     faults = verify_file(program, plan, chip)
     for other in _other_programs(program, chip) if faults else ():
         if not verify_file(other, plan, chip):
@@ -46,12 +43,11 @@ def check_plan(program: Program, plan: PlanFile, chip: Chip) -> tuple[Program, t
     return program, disorder or faults
 
 
-def _steps(plan: PlanFile) -> tuple[frozenset[str], frozenset[str]]:
-    """The ops of which a step of the plan reads weights in place, and the ops of all steps."""
+def _in_place(plan: PlanFile) -> frozenset[str]:
+    """The ops of which a step of the plan reads weights in place."""
     streams = (plan.commands, *(core.commands for core in plan.cores))
-    every = [each for commands in streams for each in walk(commands) if isinstance(each, Compute)]
-    read = (each.op for each in every if each.weights_at)
-    return frozenset(read), frozenset(each.op for each in every)
+    every = (each for commands in streams for each in walk(commands) if isinstance(each, Compute))
+    return frozenset(each.op for each in every if each.weights_at)
 
 
 def _other_programs(program: Program, chip: Chip) -> Iterator[Program]:

@@ -16,7 +16,6 @@ from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.choices import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
 from dma.schedule.effort import StopCriterion
-from dma.schedule.streamer import Streamer
 from solvers.branches.mergers import DEFAULT_MERGE, packer_of_merge
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import Limits
@@ -95,8 +94,6 @@ class Planned:
     """A lower bound on cycles, where the streamer asked for one."""
     trace: Trace | None = None
     """The plan's simulation, where plans were compared by that."""
-    streamer: Streamer | None = None
-    """The one of a portfolio that made the schedule."""
     default_cycles: int | None = None
     """What the plan of the default streamer takes, with which a streamer that searches began."""
 

@@ -11,8 +11,7 @@ their forecast. So no plan is slower for more time.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
@@ -33,7 +32,6 @@ from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import unrolled
 from dma.schedule.build import StreamRequest
-from dma.schedule.effort import StopCriterion
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import sync
@@ -63,17 +61,9 @@ def one_path_bound(program: Program, chip: Chip, cascades: bool) -> TimeBound | 
     return time_bound(program, chip, {}, cascades, inferences)
 
 
-def search_bound(request: PlanRequest) -> TimeBound | None:
-    """The bound at which the streamer of ``request`` stops its search; None for one that does not search."""
-    if not streamer_named(request.streamer).searches_offsets:
-        return None
-    return one_path_bound(request.program, request.chip, request.cascades)
-
-
 def plan_in_rounds(
     request: PlanRequest,
     simulated: Mapping[str, str] | None = None,
-    bound: TimeBound | None = None,
     cascaded: Program | None = None,
     portfolio: StreamerPortfolio | None = None,
 ) -> Planned:
@@ -82,11 +72,11 @@ def plan_in_rounds(
     than the request allows.
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
-    ``bound`` is that of ``search_bound``. ``cascaded`` is the program with some of its ops as cascades.
-    ``portfolio`` is used in place of the streamer of the request.
+    ``cascaded`` is the program with some of its ops as cascades. ``portfolio`` is used in place of the
+    streamer of the request.
     """
     portfolio = portfolio or streamer_named(request.streamer)
-    rounds = _Rounds(request, portfolio, bound, cascaded or request.program)
+    rounds = _Rounds(request, portfolio, cascaded or request.program)
     if simulated is not None and rounds.portfolio.chooses_by_cycles:
         rounds.run_all(simulated)
     else:
@@ -120,14 +110,11 @@ LAST_STREAMER = replace(sync.STREAMER, weight_floor_divisors=(16,))
 class _Rounds:
     request: PlanRequest
     portfolio: StreamerPortfolio
-    bound: TimeBound | None
     program: Program
     """The program of the request, perhaps with cascades."""
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
-    entry: RankedSchedule | None = None
-    """That of the best plan, where plans are simulated."""
     packed: list[tuple[Schedule, Planned]] = field(default_factory=list[tuple[Schedule, Planned]])
     """Schedules with their plans: that of a probe is tried again once its followers were."""
     simulated: tuple[tuple[Command, ...], Trace] | None = None
@@ -141,17 +128,15 @@ class _Rounds:
     race: StreamerRace = field(init=False)
 
     def __post_init__(self) -> None:
-        request, bound = self.request, self.bound
+        request = self.request
         self.schedules = request.deadline.share(SCHEDULES_SHARE)
-        stop = request.stop or StopCriterion()
-        stop = replace(stop, bound=bound.cycles if bound else 0, deadline=self.schedules)
         packer = packer_named(request.packer)
         settings = packer.options.get("settings", STANDARD)
         tiers = settings if packer.tiers and isinstance(settings, TierSettings) else None
         capacity = request.chip.shared_memory.bytes
         by_bytes = request.streamer == VENDOR_STREAMER
         asked = StreamRequest(self.program, request.chip, capacity, request.spill, tiers, by_bytes=by_bytes)
-        self.race = StreamerRace(asked, self.portfolio, stop)
+        self.race = StreamerRace(asked, self.portfolio, self.schedules)
 
     @property
     def capacity(self) -> int:
@@ -171,11 +156,6 @@ class _Rounds:
         """Pack and simulate every schedule that is forecast to be faster than the fastest one."""
         while entry := self._next():
             self._try(entry, path)
-        streamer = self.best.streamer if self.best else None
-        for entry in self._rolling():
-            self._try(entry, path)
-        if self.best:  # other plans are made with the streamer that is best without them
-            self.best = replace(self.best, streamer=streamer)
 
     def _try(self, entry: RankedSchedule, path: Mapping[str, str]) -> None:
         """Pack and simulate a schedule that may be faster than the fastest plan."""
@@ -186,22 +166,7 @@ class _Rounds:
         if self._reported(entry, tried):
             tried = replace(tried, trace=self._trace(tried, path))
         if self.best is None or self._rank(tried) < self._rank(self.best):
-            self.best, self.entry = tried, entry
-
-    def _rolling(self) -> Iterator[RankedSchedule]:
-        """Schedules in which stripes, those of cascades too, load only new rows, if the chip can do that."""
-        entry = self.entry
-        if entry is None or self._cycles is None or not self.request.chip.npu.rolling_buffers:
-            return
-        if not _loads_again(self.program, entry.schedule):
-            return
-        others = (each for each in self.portfolio.in_stripes if each != entry.streamer)
-        for streamer, size in ((entry.streamer, entry.budget), *((each, self.capacity) for each in others)):
-            if self.request.deadline.ends("schedules with rolling buffers"):
-                return
-            found = self.race.with_less(replace(streamer, rolls=True), size)
-            if found and any(transfer.touched for transfer in found.schedule.transfers):
-                yield found
+            self.best = tried
 
     def _trace(self, planned: Planned, path: Mapping[str, str]) -> Trace:
         """The simulation of a plan. Streamers that find the same commands follow one another."""
@@ -258,18 +223,10 @@ class _Rounds:
 
     def _pack(self, entry: RankedSchedule) -> Planned:
         known = next((plan for schedule, plan in self.packed if schedule is entry.schedule), None)
-        tried = known or self._packed(entry)
+        tried = known or packed(self.request, entry.schedule, packer_limits(self.request, self.began))
         self.packed = [*self.packed[-1:], (entry.schedule, tried)]
         self.attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         return tried
-
-    def _packed(self, entry: RankedSchedule) -> Planned:
-        request = self.request
-        tried = packed(request, entry.schedule, packer_limits(request, self.began))
-        if self.portfolio.searches_offsets and request.merge in TRUE_CONFLICTS:
-            solved = squeezed(tried.problem, tried.solved, self.capacity, deadline=request.deadline)
-            tried = replace(tried, solved=solved)
-        return replace(tried, streamer=entry.streamer)
 
     def _reported(self, entry: RankedSchedule, tried: Planned) -> bool:
         """Tell the race whether the plan fits; returns whether the plan is to be used. Late, nothing is made
@@ -285,16 +242,7 @@ class _Rounds:
 
     def result(self) -> Planned:
         assert self.best is not None
-        return replace(self.best, attempts=tuple(self.attempts), bound=self.bound)
-
-
-def _loads_again(program: Program, schedule: Schedule) -> bool:
-    """Whether stripes load more bytes of a tensor than it has."""
-    loaded = Counter[str]()
-    for each in schedule.transfers:
-        stripe = schedule.buffers[each.buffer].kind == "stripe" and not each.part.weights
-        loaded[each.part.name] += each.bytes if stripe and each.direction == "load" else 0
-    return any(loaded[name] > tensor.bytes for name, tensor in program.tensors.items())
+        return replace(self.best, attempts=tuple(self.attempts))
 
 
 def packer_limits(request: PlanRequest, began: float, last: bool = False) -> Limits:
@@ -309,8 +257,11 @@ def packer_limits(request: PlanRequest, began: float, last: bool = False) -> Lim
 
 
 def packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
-    """Return a schedule with the offsets that the request's packer finds within ``limits``."""
+    """Return a schedule with the offsets that the request's packer finds within ``limits``; a streamer that
+    searches also moves buffers until the live bytes fit."""
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
     solved = merge_arms(problem, section, request.packer, request.merge, limits)
+    if streamer_named(request.streamer).searches_offsets and request.merge in TRUE_CONFLICTS:
+        solved = squeezed(problem, solved, request.chip.shared_memory.bytes, deadline=request.deadline)
     return Planned(request.program, schedule, problem, solved, ())

@@ -18,16 +18,20 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.cascade_search import CascadeSearch, plan_with_cascades
+from chipmodel.pipeline.cascade_search import plan_with_cascades, rank
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rows_in_place import RowsOption, RowsTable, with_rows_in_place
 from dma.residency.tiling import least_weights
+from dma.schedule.build import StreamRequest
+from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
 from dma.streamers import prefetch_greedy
+from dma.streamers.race import StreamerRace
 
 QUICK = prefetch_greedy.LARGE_SLICES[:2]
 """The streamers of the forecasts."""
@@ -50,39 +54,34 @@ def plan_with_stripes(request: PlanRequest, path: Mapping[str, str] | None) -> P
     except DoesNotFit as error:
         refusal = error
     if request.rows_in_place and request.cascade == CASCADE_AUTO and request.chip.cores == 1:
-        found = RowsInPlaceSearch(CascadeSearch(request, path, None)).best(found)
+        found = _RowsInPlace(request, path).best(found)
     if found is None:
         raise refusal or AssertionError("a plan or a refusal")
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class RowsInPlaceSearch:
-    """Plans with outputs in place by rows, to compare with the best plan of ``search`` without."""
+class _RowsInPlace:
+    """Plans with outputs in place by rows, to compare with the best plan without."""
 
-    search: CascadeSearch
+    request: PlanRequest
+    path: Mapping[str, str] | None
 
     def best(self, found: Planned | None) -> Planned | None:
         """Return ``found``, or the plan with outputs in place by rows that is better."""
-        best, search = found, self.search
+        best = found
+        portfolio = replace(streamer_named(self.request.streamer), candidates=prefetch_greedy.LARGE_SLICES)
         for cycles, program in self.promising(found):
-            if best is not None and search.fits(best) and cycles >= search.cycles(best):
+            better = best is None or rank(self.request, self.path, best) > (False, False, cycles)
+            if not better:
                 break
             try:
-                tried = search.plan(program, self.streamers(found))
+                tried = plan_in_rounds(self.request, self.path, program, portfolio if best else None)
             except DoesNotFit:
                 continue
-            if best is None or search.rank(tried) < search.rank(best):
-                best = tried
+            plans = [each for each in (best, tried) if each]
+            best = min(plans, key=lambda each: rank(self.request, self.path, each))
         return best
-
-    def streamers(self, found: Planned | None) -> StreamerPortfolio | None:
-        """The streamers of a quick portfolio by which a choice is planned next to a plan that fits: others
-        are rarely faster (measured). None for those of the request."""
-        portfolio = streamer_named(self.search.request.streamer)
-        if found is None or not self.search.fits(found) or not portfolio.chooses_by_cycles:
-            return None
-        return replace(portfolio, candidates=prefetch_greedy.LARGE_SLICES, in_loops=())
 
     def promising(self, found: Planned | None) -> list[tuple[float, Program]]:
         """The choices by forecast, the fastest first; none where ``found`` can hardly be improved."""
@@ -90,24 +89,35 @@ class RowsInPlaceSearch:
             return []
         programs: dict[float, Program] = {}  # equal cycles are mostly one schedule
         for program in self.choices():
-            if self.search.request.deadline.ends("further ops in place by rows"):
+            if self.request.deadline.ends("further ops in place by rows"):
                 break
-            programs.setdefault(self.search.forecast(program, QUICK), program)
+            programs.setdefault(self.forecast(program), program)
         programs.pop(inf, None)
         return sorted(programs.items(), key=lambda each: each[0])
 
+    def forecast(self, program: Program) -> float:
+        """The cycles of the fastest of quick schedules of ``program``; infinite where it has none."""
+        request = self.request
+        asked = StreamRequest(program, request.chip, request.chip.shared_memory.bytes, request.spill)
+        try:
+            ranked = StreamerRace(asked, StreamerPortfolio("forecast", QUICK), request.deadline).next()
+        except DoesNotFit:
+            return inf
+        assert ranked is not None, "a race without a schedule raises DoesNotFit"
+        return ScheduleForecast(program, request.chip, self.path).cycles(ranked.schedule)
+
     def is_short(self, found: Planned | None) -> bool:
         """Whether tensors and the weights of two ops do not fit together: beyond that nothing is gained."""
-        request = self.search.request
-        if request.streamer == VENDOR_STREAMER or self.search.searches:
-            return False  # what a tool does is known; a search has the plan of ``auto`` as a rival
-        if found is None or found.schedule.moves_tensors or not self.search.fits(found):
+        size = self.request.chip.shared_memory.bytes
+        if self.request.streamer == VENDOR_STREAMER:
+            return False  # what a tool does is known
+        if found is None or found.schedule.moves_tensors or found.solved.peak > size:
             return True
-        return comfortable_memory(request.program) > request.chip.shared_memory.bytes
+        return comfortable_memory(self.request.program) > size
 
     def choices(self) -> list[Program]:
         """The program with different ops in place by rows, in numbers of rows that are estimated fastest."""
-        program, chip = self.search.request.program, self.search.request.chip
+        program, chip = self.request.program, self.request.chip
         table = RowsTable(program, chip)
         found: list[Mapping[str, RowsOption]] = []
         for room in smaller_sizes(chip.shared_memory.bytes, ROOMS, per_octave=ROOMS):

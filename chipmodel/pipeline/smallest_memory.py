@@ -27,8 +27,6 @@ from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.rows_choice import comfortable_memory
-from chipmodel.pipeline.twice_choice import asked_of
-from chipmodel.rewrites.made_twice import made_twice, named_twice, worth_twice
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
@@ -70,7 +68,6 @@ def smallest_memory(
     if (stepped := with_time_steps(program)) is not None:
         bases.append(search.of(stepped))
         least = bases[-1].least(chain((stepped,), bases[-1].cascaded()), least)
-    least = plain.least_twice(least, bases)
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
@@ -104,7 +101,10 @@ class _MemorySearch:
 
     def of(self, program: Program) -> _MemorySearch:
         """The same for other ops, within the same multiply-accumulates."""
-        return replace(self, request=asked_of(self.request, program))
+        most = self.request.recompute
+        if most is not None and (done := computed(program)):
+            most *= computed(self.request.program) / done
+        return replace(self, request=replace(self.request, program=program, recompute=most))
 
     def least(self, candidates: Iterable[Program], least: _Smallest) -> _Smallest:
         """The plan of one of ``candidates`` that is in less memory than the ``least`` so far, or that one."""
@@ -113,20 +113,6 @@ class _MemorySearch:
                 break
             found = self.smallest(candidate, least.bytes)
             least = found if found is not None and found.bytes < least.bytes else least
-        return least
-
-    def least_twice(self, least: _Smallest, bases: list[_MemorySearch]) -> _Smallest:
-        """The same with ops that run twice, as few as that memory takes; what is searched is added to
-        ``bases``."""
-        program, most = self.request.program, self.request.recompute
-        names = worth_twice(program, 0, most)
-        if names:
-            bases.append(self.of(made_twice(program, names)))
-            least = bases[-1].least(bases[-1].cascaded(), least)
-        if least.request is bases[-1].request and (fewer := worth_twice(program, least.bytes, most)) < names:
-            bases.append(self.of(made_twice(program, fewer)))
-            found = (bases[-1].smallest(each, least.bytes) for each in bases[-1].cascaded())
-            least = next((each for each in found if each is not None), least)
         return least
 
     def cascaded(self) -> Iterator[Program]:
@@ -223,7 +209,6 @@ class _MemorySearch:
             schedule.cascades,
             dict(schedule.in_rows),
             slices_of(step.op for step in steps(schedule.body)),
-            tuple(sorted(named_twice(step.op for step in steps(schedule.body)))),
         )
 
     def aligned(self, size: int) -> int:

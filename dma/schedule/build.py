@@ -19,7 +19,6 @@ from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, Direction, Schedule, Transfer, renamed
 from chipmodel.model.work import Recurrent
 from chipmodel.records import dataclass
-from dma.residency.best_cuts import rolling_cut
 from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (
     NONE_KEPT,
@@ -36,7 +35,6 @@ from dma.schedule.further_memories import in_further_memories
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
-from dma.schedule.quicker_cuts import with_cuts
 from dma.schedule.steps import emit
 from dma.schedule.streamer import (
     Decider,
@@ -47,7 +45,6 @@ from dma.schedule.streamer import (
     WeightSlices,
     queue_order,
 )
-from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.settings import STANDARD, TierSettings
 
 MAX_PARTS = 30_000
@@ -63,10 +60,7 @@ fixed 1/8 forces tensors out, so that MobileNetV2 on ``stm32n6`` takes 17.36 M c
 (docs/decisions)."""
 
 
-DECIDERS: Mapping[Decider, str] = {
-    "tiers": "dma.residency.state_search:decide_tiers",
-    "joint": "dma.residency.joint:decide_jointly",
-}
+TIER_SEARCH = "dma.residency.state_search:decide_tiers"
 """What decides which tensors stay, where that is not ``dma.residency.greedy``."""
 RECURRENT_DIVISOR = 2
 """The same, tried first, where the weights of a recurrent layer of several time steps take at most this part
@@ -79,8 +73,8 @@ class StreamRequest:
 
     With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
     streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
-    A joint search for what stays ends at the ``deadline`` with its best so far. With ``by_bytes``, weight
-    floors are compared by the bytes that move, as a board's own tool may do, not by forecasts.
+    With ``by_bytes``, weight floors are compared by the bytes that move, as a board's own tool may do, not by
+    forecasts.
     """
 
     program: Program
@@ -88,7 +82,6 @@ class StreamRequest:
     budget: int
     spill: bool = True
     tiers: TierSettings | None = None
-    deadline: Deadline = NO_DEADLINE
     by_bytes: bool = False
 
     def decider(self, streamer: Streamer) -> Decider:
@@ -116,14 +109,10 @@ class StepsKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """Results that streamers share, for requests that differ in nothing but their budget and deadline."""
+    """Results that streamers share, for requests that differ in nothing but their budget."""
 
     memory: dict[BudgetKey, MemoryBudget] = field(default_factory=dict[BudgetKey, MemoryBudget])
     emissions: list[tuple[StepsKey, Emission]] = field(default_factory=list[tuple[StepsKey, Emission]])
-
-    def without_steps(self) -> BuildCache:
-        """A cache with the same budgets, for streamers whose steps are used once."""
-        return BuildCache(self.memory)
 
     def emission(self, program: Program, chip: Chip, key: StepsKey) -> Emission:
         """The steps of ``program`` on ``chip``. Streamers and weight floors often agree on all of them."""
@@ -165,8 +154,6 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCac
         try:
             memory = memory_budget(request, streamer, request.budget // divisor, cache)
             slices = streamer.slices(memory)
-            if streamer.cuts:
-                memory = with_cuts(memory, streamer.cuts, slices)
             steps = _steps(memory, streamer, slices)
             if steps in seen:
                 continue
@@ -326,9 +313,8 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         if key.decider == "greedy":
             residency = decide(program, budget, reserve_all, request.spill)
         else:
-            decided = imported(DECIDERS[key.decider])
-            further = request.tiers or STANDARD if key.decider == "tiers" else request.deadline
-            residency = decided(program, chip, budget, reserve_all, request.spill, further)
+            search = imported(TIER_SEARCH)
+            residency = search(program, chip, budget, reserve_all, request.spill, request.tiers or STANDARD)
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)
@@ -403,9 +389,6 @@ def _tilings(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> 
             tiling = Tiling(rows, slices.channels[op.name])
         elif op.name in memory.residency.striped:
             tiling = _stripes(memory, streamer, slices, op, memory.budget - through)
-            if tiling and streamer.rolls:
-                kept = memory.residency.kept.get(op.name, NONE_KEPT)
-                tiling = rolling_cut(memory.program, memory.chip, op, tiling, kept)
         if tiling is None:
             raise DoesNotFit(
                 f"op {op.name!r} does not fit even one row at a time", where=op.place, hint=MORE_MEMORY

@@ -15,15 +15,6 @@ from dma.residency.tiling import Tiling
 from dma.schedule.operands import Emission, TransferNeed
 
 
-class GivenCuts(NamedTuple):
-    """Tilings of ops that come in slices of so many output channels, by name. Of the inputs of the
-    first op and the outputs of the last one, those ``passing`` are not whole in SharedMemory."""
-
-    tilings: Mapping[str, Tiling]
-    slices: Mapping[str, int]
-    passing: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryBudget:
     """The SharedMemory that a streamer may use for a program on a chip, all sizes in bytes."""
@@ -82,19 +73,9 @@ class IssuePlan(NamedTuple):
     buffers: dict[str, BufferSpec]
 
 
-Decider = Literal["greedy", "tiers", "joint"]
-"""Which planner decides what stays in SharedMemory: ``dma.residency.greedy``, ``dma.residency.state_search``
-or ``dma.residency.joint``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recut:
-    """A way to build a streamer again with the tilings of some ops given."""
-
-    streamer: Callable[[Mapping[str, Tiling], bool], Streamer]
-    """Takes tilings by op name; True asks for a quick version that is only forecast."""
-    steps: int
-    """Limit of the search in ``dma.schedule.refine``: steps of all schedules that it tries, together."""
+Decider = Literal["greedy", "tiers"]
+"""Which planner decides what stays in SharedMemory: ``dma.residency.greedy`` or
+``dma.residency.state_search``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +102,6 @@ class Streamer:
     weight_floor_divisors: tuple[int, ...] = ()
     """Used instead of ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS`` if not empty."""
     decider: Decider = "greedy"
-    recut: Recut | None = None
-    cuts: GivenCuts | None = None
-    """Tilings of ops, where memory has room for them whole (``dma.schedule.quicker_cuts``)."""
-    rolls: bool = False
-    """Whether stripes for want of memory may load only new rows, into rolling buffers."""
 
     @property
     def family(self) -> str:
@@ -157,8 +133,9 @@ class StreamerPortfolio:
     """The first candidates that are tried even where the stop criterion is met already."""
     in_loops: tuple[Streamer | MemoryProbe, ...] = ()
     """Further candidates, always tried, for programs with loops."""
-    in_stripes: tuple[Streamer, ...] = ()
-    """Further candidates where ops of the fastest schedule that fits are in stripes for want of memory."""
+    paths: int = 0
+    """How many of the fastest paths over the listed ways (``dma.columns``) are tried first. The candidates
+    are for what has no such path, for loops and branches, and for parts of cores."""
     chooses_by_cycles: bool = False
     """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
     searches_offsets: bool = False

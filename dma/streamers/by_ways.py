@@ -14,11 +14,10 @@ from chipmodel.model.schedule import Schedule, steps
 from dma.columns.chosen import ChosenWay
 from dma.residency.by_ways import StayingTensors
 from dma.residency.greedy import Residency, decide
-from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced, stripe_bytes
+from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced, stripe_bytes, striped
 from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission
-from dma.schedule.quicker_cuts import cut_by_time
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.prefetch_greedy import IssueWeights, early, early_pieces
@@ -79,7 +78,7 @@ def schedule_in_ways(
         reserve=one_buffer,
         slices=partial(_slices, widths=widths),
         issue=partial(_issue, widths=widths, weights=issue[0], quarters=issue[1]),
-        cut=partial(_cut, tilings),
+        cut=partial(_cut, tilings=tilings, widths=widths),
     )
     faster = {
         op.name: replace(tilings[op.name], striped=False)
@@ -90,9 +89,13 @@ def schedule_in_ways(
     return schedule_of(request, streamer, memory)
 
 
-def _cut(tilings: Mapping[str, Tiling], memory: MemoryBudget, op: Op, left: int) -> Tiling | None:
-    """The stripes of the path, or the fastest ones."""
-    return tilings.get(op.name) or cut_by_time(memory, op, left)
+def _cut(
+    memory: MemoryBudget, op: Op, left: int, tilings: Mapping[str, Tiling], widths: Mapping[str, int]
+) -> Tiling | None:
+    """The stripes of the path, or those that move the fewest bytes."""
+    kept, width = memory.residency.kept.get(op.name, NONE_KEPT), widths[op.name]
+    room = left - slice_bytes(memory.program, op, width)
+    return tilings.get(op.name) or striped(memory.program, op, room, width, True, kept)
 
 
 def _width(request: StreamRequest, op: Op, tiling: Tiling | None) -> int:

@@ -10,28 +10,20 @@ with the same budget; where the packer finds no plan for one, the next of its se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
-from time import perf_counter
 
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.schedule import Schedule
-from chipmodel.passes.liveness import liveness
 from chipmodel.records import dataclass
-from dma.residency.tiling import Tiling
 from dma.schedule.buffer_names import with_readable_names
-from dma.schedule.build import BuildCache, StreamRequest, build_schedule, memory_budget
-from dma.schedule.effort import SearchProgress, StopCriterion
+from dma.schedule.build import BuildCache, StreamRequest, build_schedule
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.quicker_cuts import cut_by_time, quicker_cuts
-from dma.schedule.refine import refined
 from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
-from solvers.core.bounds import contention
+from solvers.core.deadline import NO_DEADLINE, Deadline
 
-NEVER_STOP = StopCriterion(gap=-1.0)
-"""Every candidate is tried."""
 FURTHER_SCHEDULES = "further schedules"
 """What a deadline leaves out, in the words of the answer."""
 
@@ -51,9 +43,6 @@ class RankedSchedule:
     """Tried with the same budget where the packer finds no plan; None: the same streamer with less memory."""
     named: bool = False
     """Whether the buffers have readable names."""
-    variant: bool = False
-    """Whether it differs from one that the packer has a plan for only in that some ops are cut to end
-    earlier, or that it is for less memory."""
 
 
 class StreamerRace:
@@ -63,25 +52,22 @@ class StreamerRace:
         self,
         request: StreamRequest,
         portfolio: StreamerPortfolio,
-        stop: StopCriterion = NEVER_STOP,
+        deadline: Deadline = NO_DEADLINE,
     ) -> None:
-        self.request = replace(request, deadline=stop.deadline)
+        self.request = request
         self.forecast = ScheduleForecast(request.program, request.chip)
         portfolio = portfolio.on(request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
-        candidates, self.in_stripes = self.portfolio.candidates, self.portfolio.in_stripes
+        candidates = self.portfolio.candidates
         self.rivals = len(candidates) > 1 or any(isinstance(each, MemoryProbe) for each in candidates)
         self.cache = BuildCache()
         self.waiting: list[tuple[bool, float, int, RankedSchedule]] = []
         self.entered = 0
-        self.fastest = inf
-        """The fastest forecast that the packer has a plan for, without quicker cuts."""
         self.refusal: DoesNotFit | None = None
-        self.began, self.stop = perf_counter(), stop
+        self.deadline = deadline
         self.untried = list(reversed(self.portfolio.candidates))
         self._try_more()
-        self._refine()
 
     @property
     def least(self) -> float:
@@ -110,7 +96,7 @@ class StreamerRace:
             return None
         schedule = self._named(schedule, streamer)
         cycles = self.forecast.cycles(schedule)
-        return RankedSchedule(streamer, budget, schedule, cycles, fallbacks=(), variant=True)
+        return RankedSchedule(streamer, budget, schedule, cycles, fallbacks=())
 
     def next_untried(self) -> RankedSchedule | None:
         """A schedule of the next candidate that was not tried, whatever the deadline; None where none of
@@ -134,7 +120,7 @@ class StreamerRace:
         """Report that the packer has a plan for ``ranked``. Returns whether to use it; if not, its followers
         are in the race now."""
         if ranked.probe is None:
-            return ranked.variant or not self._follow_quicker(ranked)
+            return True
         self._wait(replace(ranked, probe=None))
         entered = inf
         for streamer, *fallbacks in ranked.probe.followers:
@@ -145,43 +131,9 @@ class StreamerRace:
             entered = self._follow(streamer, ranked.budget, fallbacks)
         return False
 
-    def _follow_quicker(self, ranked: RankedSchedule) -> bool:
-        """Let the same streamer with quicker cuts enter, if its schedule is the fastest that fits yet, and
-        return whether that is faster. Then ``ranked`` comes after it."""
-        if not self.portfolio.chooses_by_cycles or ranked.cycles >= self.fastest:
-            return False
-        self.fastest = ranked.cycles
-        if ranked.schedule.striped:
-            for each in self.in_stripes:
-                if each != ranked.streamer:
-                    self._follow(each, ranked.budget, ())
-            self.in_stripes = ()
-        streamer = self._quicker(ranked)
-        if streamer is None or self.stop.deadline.ends(FURTHER_SCHEDULES):
-            return False
-        if self._enter(streamer, ranked.budget, fallbacks=(), variant=True) >= ranked.cycles:
-            return False
-        self._wait(replace(ranked, variant=True))
-        return True
-
-    def _quicker(self, ranked: RankedSchedule) -> Streamer | None:
-        """The streamer of ``ranked`` with cuts that may be quicker."""
-        program, chip, schedule = self.request.program, self.request.chip, ranked.schedule
-        cuts = quicker_cuts(program, chip, schedule, ranked.cycles)
-        streamer = self._overlapping(ranked)
-        by_time = schedule.striped and streamer.double_buffered
-        if by_time:
-            streamer = replace(streamer, cut=streamer.cut or cut_by_time)
-        return replace(streamer, cuts=cuts) if by_time or cuts else None
-
-    def _overlapping(self, ranked: RankedSchedule) -> Streamer:
-        """The streamer of ``ranked``, or the fastest one that loads while the NPU computes."""
-        others = (each.streamer for *_, each in sorted(self.waiting))
-        return next((each for each in (ranked.streamer, *others) if each.double_buffered), ranked.streamer)
-
     def _follow(self, streamer: Streamer, budget: int, fallbacks: Sequence[Streamer]) -> float:
         """Let a follower enter while there is time. Returns its forecast; infinity where it has none."""
-        if self.stop.deadline.ends(FURTHER_SCHEDULES):
+        if self.deadline.ends(FURTHER_SCHEDULES):
             return inf
         return self._enter(streamer, budget, fallbacks=tuple(fallbacks))
 
@@ -196,53 +148,13 @@ class StreamerRace:
         self._try_more()
 
     def _try_more(self) -> None:
-        """Build schedules of untried candidates until the stop criterion is met, one in any case."""
-        count = len(self.portfolio.candidates)
-        while self.untried:
-            tried = count - len(self.untried)
-            if self.entered and self.stop.deadline.ends(FURTHER_SCHEDULES):
-                return
-            if self.entered and tried >= self.portfolio.always_tried and self._enough(self.least):
-                return
+        """Build schedules of untried candidates, one in any case."""
+        while self.untried and not (self.entered and self.deadline.ends(FURTHER_SCHEDULES)):
             candidate = self.untried.pop()
             if isinstance(candidate, MemoryProbe):
                 self._enter(candidate.streamer, self.request.budget, candidate)
             else:
                 self._enter(candidate, self.request.budget)
-            if self.stop.report and self.waiting:
-                self.stop.report(SearchProgress(tried + 1, count, self.least, self.stop.bound))
-
-    def _refine(self) -> None:
-        """Tile single ops of the fastest schedule that allows it again, and add what is faster."""
-        able = (ranked for *_, ranked in self.waiting if ranked.streamer.recut)
-        best = min(able, key=lambda ranked: ranked.cycles, default=None)
-        recut = best.streamer.recut if best else None
-        if best is None or recut is None or self._enough(best.cycles):
-            return
-
-        def build(tilings: Mapping[str, Tiling], quickly: bool) -> tuple[Streamer, Schedule | None]:
-            streamer = recut.streamer(tilings, quickly)
-            return streamer, self._build(streamer, best.budget, self.cache.without_steps())
-
-        def attempt(tilings: Mapping[str, Tiling]) -> float | None:
-            schedule = build(tilings, True)[1]
-            return None if schedule is None else self.forecast.cycles(schedule)
-
-        request = replace(self.request, budget=best.budget)
-        floor = best.budget // best.streamer.weight_floor_divisors[0]
-        memory = memory_budget(request, best.streamer, floor, self.cache)
-        tilings = refined(memory, best.schedule, recut.steps, attempt, lambda: self._enough(best.cycles))
-        if not tilings:
-            return
-        streamer, schedule = build(tilings, False)
-        if schedule is not None and (cycles := self.forecast.cycles(schedule)) < best.cycles:
-            # Its tilings are for this budget, so it is not tried again with less.
-            self._wait(
-                RankedSchedule(streamer, best.budget, self._named(schedule, streamer), cycles, fallbacks=())
-            )
-
-    def _enough(self, cycles: float) -> bool:
-        return self.stop.enough(cycles, perf_counter() - self.began)
 
     def _enter(
         self,
@@ -250,18 +162,16 @@ class StreamerRace:
         budget: int,
         probe: MemoryProbe | None = None,
         fallbacks: tuple[Streamer, ...] | None = None,
-        variant: bool = False,
     ) -> float:
         """Build a schedule that waits to be packed. Returns its forecast; infinity where there is none."""
         schedule = self._build(streamer, budget, self.cache)
         if schedule is None:
             return inf
         cycles = 0.0
-        if self.rivals or streamer.recut:
+        if self.rivals:
             schedule = self._named(schedule, streamer)
             cycles = self.forecast.cycles(schedule)
-        ranked = RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks)
-        self._wait(replace(ranked, variant=variant))
+        self._wait(RankedSchedule(streamer, budget, schedule, cycles, probe, fallbacks))
         return cycles
 
     def _named(self, schedule: Schedule, streamer: Streamer) -> Schedule:
@@ -274,10 +184,7 @@ class StreamerRace:
         except DoesNotFit as refusal:
             self.refusal = self.refusal or refusal  # of the first candidate, which needs least
             return None
-        # Stripes by time choose slices of their own, which may be too large for weights that live longer.
-        by_time = streamer.cut is cut_by_time
-        alive = contention(liveness(schedule, self.request.chip)) if by_time else 0
-        return schedule if alive <= budget else None
+        return schedule
 
     def _wait(self, ranked: RankedSchedule) -> None:
         self.entered += 1

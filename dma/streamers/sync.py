@@ -12,8 +12,8 @@ from functools import partial
 
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import steps
-from dma.residency.best_cuts import quickest_slices
 from dma.residency.greedy import Reserve
+from dma.residency.slice_widths import quickest_slices
 from dma.residency.tiling import least_weights, slice_bytes
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices

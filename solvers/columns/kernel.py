@@ -23,8 +23,8 @@ GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 MOST_STEPS = 4_000
 """Steps of a cascade that is looked at."""
 HIDDEN_CYCLES = 64
-"""DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's that
-the DMA engine does not wait for."""
+"""DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's
+that the DMA engine does not wait for."""
 COLUMNS = 8
 """Those of a table, then four numbers by which the way was chosen, and the bytes at its fullest, with the
 tracked tensors that stay:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from solvers.fluid.borders import (
 )
 from solvers.fluid.problem import FluidProblem
 
+FURTHER = 8
+"""Ways to a border that are followed, where several paths are asked for (assumed)."""
 LOOK = 16
 """Borders that are reached between two looks at the clock."""
 
@@ -96,23 +99,24 @@ class PathWay(NamedTuple):
 
 
 class FastestPath(NamedTuple):
-    """A path that takes ``least_time``."""
+    """A path over all borders."""
 
     cycles: int
     ways: tuple[PathWay, ...]
     """In order."""
 
 
-def fastest_path(
+def fastest_paths(
     problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
-) -> FastestPath | None:
-    """Return a path that takes ``least_time``; None where there is no path. Raises TimeIsOver."""
+) -> Iterator[FastestPath]:
+    """Yield paths in the order of their cycles, from one on that takes ``least_time``; none where there is no
+    path. Those that are slower by a way that is among the ``FURTHER`` fastest of none of their borders are
+    left out. Raises TimeIsOver."""
     search = _PathSearch(problem, columns, levels)
-    cycles = search.run(deadline)
-    if cycles >= NEVER:
-        return None
-    ways = [link.way(place, step) for place, link, step, *_ in search.path()]
-    return FastestPath(cycles, tuple(reversed(ways)))
+    if search.run(deadline) >= NEVER:
+        return
+    for cycles, steps in search.paths():
+        yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps))
 
 
 class _BorderWays(NamedTuple):
@@ -219,28 +223,66 @@ class _PathSearch:
 
     def path(self) -> Iterator[_PathStep]:
         """Yield a fastest path, from its end on."""
-        place, row, ahead = self.amounts.count, 0, 0
-        while place:
-            found = [(*self._fastest(link, row, ahead), link) for link in self.links[place]]
-            time, before, step, link = min(found, key=lambda each: each[0])
-            yield _PathStep(place, link, step, time, before, ahead)
-            place, row = link.start, int(link.table[step, 0])
-            ahead = max(before - self.kept[place], int(self.grid.points[0]))
+        _, steps = next(self.paths())
+        yield from reversed(steps)
 
-    def _fastest(self, link: _BorderWays, row: int, ahead: int) -> tuple[int, int, int]:
-        """The time of the fastest way of a link to a set of tensors, what was ahead at its begin, and its
-        number. Beyond what has room there, the next step waits."""
-        _, _, needed, cycles, moved, most_before, most_after, least = link.table.T[:COLUMNS]
-        point = np.maximum(np.minimum(ahead, most_after), least)
-        before = np.maximum(
-            np.minimum(np.maximum(needed, point + moved - cycles), most_before), self.grid.points[0]
-        )
-        begun = self.grid.before(self.borders[link.start].times, link.table[:, 0], before[:, None])[:, 0]
-        times = begun + np.maximum(np.maximum(needed - before, 0) + cycles, point - before + moved)
-        times += ahead - np.minimum(ahead, most_after)
-        times[link.table[:, 1] != row] = NEVER + 1
-        step = int(times.argmin())
-        return int(times[step]), int(before[step]), step
+    def paths(self) -> Iterator[tuple[int, list[_PathStep]]]:
+        """Yield paths with their cycles, the fastest first: the times of borders say exactly what a part of a
+        path after one takes with the fastest part before it."""
+        least = int(self.borders[-1].times[0, self.grid.points == 0][0])
+        waiting: list[tuple[int, int, _Rest]] = [(least, 0, _Rest(self.amounts.count, 0, 0, None, None))]
+        entered = 0
+        while waiting:
+            cycles, _, rest = heappop(waiting)
+            if not rest.place:
+                yield cycles, list(rest.steps())
+                continue
+            found = sorted(self._ways_to(rest), key=lambda each: each[0])[:FURTHER]
+            for time, step in found:
+                entered += 1
+                heappush(waiting, (cycles + time - found[0][0], entered, self._before(step, rest)))
+
+    def _before(self, step: _PathStep, rest: _Rest) -> _Rest:
+        place, row = step.link.start, int(step.link.table[step.step, 0])
+        ahead = max(step.before - self.kept[place], int(self.grid.points[0])) if place else 0
+        return _Rest(place, row, ahead, step, rest)
+
+    def _ways_to(self, rest: _Rest) -> Iterator[tuple[int, _PathStep]]:
+        """The ways to a set of tensors at a border, with the times there. Beyond what has room, the next step
+        waits."""
+        ahead = rest.ahead
+        for link in self.links[rest.place]:
+            _, _, needed, cycles, moved, most_before, most_after, least = link.table.T[:COLUMNS]
+            point = np.maximum(np.minimum(ahead, most_after), least)
+            before = np.maximum(
+                np.minimum(np.maximum(needed, point + moved - cycles), most_before), self.grid.points[0]
+            )
+            begun = self.grid.before(self.borders[link.start].times, link.table[:, 0], before[:, None])[:, 0]
+            times = begun + np.maximum(np.maximum(needed - before, 0) + cycles, point - before + moved)
+            times += ahead - np.minimum(ahead, most_after)
+            times[link.table[:, 1] != rest.row] = NEVER
+            for number in np.argsort(times, kind="stable")[:FURTHER].tolist():
+                time, ahead_before = int(times[number]), int(before[number])
+                if time < NEVER:
+                    yield time, _PathStep(rest.place, link, number, time, ahead_before, ahead)
+
+
+class _Rest(NamedTuple):
+    """The part of a path after border ``place``, where the tensors ``row`` are in SharedMemory and ``ahead``
+    DMA cycles have been moved ahead: its first step, and what comes after that."""
+
+    place: int
+    row: int
+    ahead: int
+    step: _PathStep | None
+    rest: _Rest | None
+
+    def steps(self) -> Iterator[_PathStep]:
+        """The steps in order."""
+        each: _Rest | None = self
+        while each is not None and each.step is not None:
+            yield each.step
+            each = each.rest
 
 
 def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: int) -> Cycles:

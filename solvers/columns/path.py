@@ -230,17 +230,18 @@ class _PathSearch:
         """Yield paths with their cycles, the fastest first: the times of borders say exactly what a part of a
         path after one takes with the fastest part before it."""
         least = int(self.borders[-1].times[0, self.grid.points == 0][0])
-        waiting: list[tuple[int, int, _Rest]] = [(least, 0, _Rest(self.amounts.count, 0, 0, None, None))]
+        waiting = [(least, self.amounts.count, 0, _Rest(self.amounts.count, 0, 0, None, None))]
         entered = 0
         while waiting:
-            cycles, _, rest = heappop(waiting)
+            cycles, _, _, rest = heappop(waiting)  # Of equal cycles the longest part, so that one path ends.
             if not rest.place:
                 yield cycles, list(rest.steps())
                 continue
             found = sorted(self._ways_to(rest), key=lambda each: each[0])[:FURTHER]
             for time, step in found:
                 entered += 1
-                heappush(waiting, (cycles + time - found[0][0], entered, self._before(step, rest)))
+                before = self._before(step, rest)
+                heappush(waiting, (cycles + time - found[0][0], before.place, entered, before))
 
     def _before(self, step: _PathStep, rest: _Rest) -> _Rest:
         place, row = step.link.start, int(step.link.table[step.step, 0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.arrivals import LateArrival
 from chipmodel.cascades.recomputed import computed
 from chipmodel.cascades.rewrite import with_cascades
@@ -23,11 +24,14 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.named import cascades_of
+from dma.residency.comfortable import comfortable_memory
 from dma.residency.tool_pools import pooled_as_made
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
 from dma.streamers import vendor
 
+NEAR = 1.05
+"""How many times the cycles of a bound those of a plan may be that is not worth a search (assumed)."""
 QUICK_OPS = 150
 """Ops of a program for which a fastest path is found whatever time is left: some seconds, without which plans
 in little memory may take more than twice the cycles."""
@@ -68,9 +72,21 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
     try:
         if paths > 1:
             return plan_by_paths(request, path, paths)
-        return plan_by_ways(_unhurried(request), path)
+        return _without_cascades(request, path) or plan_by_ways(_unhurried(request), path)
     except (DoesNotFit, TimeIsOver):
         return None
+
+
+def _without_cascades(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
+    """The plan in the ways of single ops where everything has room, if it is near the bound for any plan: to
+    look for cascades takes several times as long."""
+    program, chip = request.program, request.chip
+    tight = comfortable_memory(program) > chip.shared_memory.bytes
+    if request.cascade == CASCADE_OFF or tight or program.inferences > 1:
+        return None
+    found = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)
+    bound = time_bound(program, chip, path, cascades=True)
+    return found if found and found.trace and found.trace.cycles <= NEAR * bound.cycles else None
 
 
 def _unhurried(request: PlanRequest) -> PlanRequest:

@@ -22,7 +22,7 @@ from chipmodel.pipeline.cascade_search import plan_with_cascades, rank
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from dma.residency.greedy import ResidencyTable
+from dma.residency.comfortable import comfortable_memory
 from dma.residency.rows_in_place import RowsOption, RowsTable, with_rows_in_place
 from dma.residency.tiling import least_weights
 from dma.schedule.build import StreamRequest
@@ -172,11 +172,3 @@ def estimated_cycles(table: RowsTable, chosen: Mapping[str, RowsOption]) -> int:
         if left < least:
             total += transfer("store", table.both(op)) + transfer("load", table.both(op))
     return total
-
-
-def comfortable_memory(program: Program) -> int:
-    """Bytes in which all tensors that live at once fit whole next to the two largest blocks of weights."""
-    table = ResidencyTable(program)
-    through = table.residency(table.initial_decisions()).through
-    weights = sorted(program.block_bytes(op) for op in program.ops())
-    return max(through, default=0) + sum(weights[-2:])

@@ -26,11 +26,11 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from chipmodel.pipeline.rows_choice import comfortable_memory
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.cascade_choice.memory_bound import memory_bound
 from dma.residency.channel_slices import slices_of, with_slices
+from dma.residency.comfortable import comfortable_memory
 from dma.residency.recurrent_ops import with_time_steps
 from dma.residency.rows_in_place import least_rows_in_place
 

@@ -30,15 +30,36 @@ class ChainOps:
     loads: Sequence[int | None]
     """For each op the DMA cycles of its weights where they may be there before; else None."""
 
-    def stretch(self, tensors: Mapping[str, int], own: Chain | None) -> Stretch | None:
-        """Return them as a cascade, with the plan's ``own`` choice; None where they cannot be one."""
+    @property
+    def names(self) -> list[str]:
+        """Their tensors, in the order in which ops read and make them."""
+        return list(dict.fromkeys(n for op in self.ops for n in (*op.inputs, *op.outputs)))
+
+    def key(self) -> tuple[object, ...]:
+        """What the ways depend on: equal for blocks that are alike."""
+        names, tensors = self.names, self.program.tensors
+        shapes = ((self.numbers.shape_of[op.name], op.accumulator) for op in self.ops)
+        operands = ((*map(names.index, op.inputs), -1, *map(names.index, op.outputs)) for op in self.ops)
+        sizes = ((tensors[name].bytes, tensors[name].stored, name in self.leaving) for name in names)
+        weights = map(self.program.block_bytes, self.ops)
+        return *shapes, *operands, *sizes, *weights, *self.loads
+
+    def numbers_of(self, stretch: Stretch, tensors: Mapping[str, int]) -> tuple[int, ...]:
+        """The problem's ``tensors`` of a stretch of such ops, as ``Stretch.numbers``."""
+        roles = stretch.tensors[:, 3].tolist()
+        known = zip(self.names, roles, strict=True)
+        return tuple(-1 if role == INSIDE else tensors.get(name, -1) for name, role in known)
+
+    def stretch(self, own: Chain | None) -> Stretch | None:
+        """Return them as a cascade, with the plan's ``own`` choice, whatever the numbers of their tensors;
+        None where they cannot be one."""
         shape = self._shape()
         if shape is None:
             return None
         rows = [shape.op_rows(index) for index in range(len(self.ops))]
         sizes = [self.program.block_bytes(op) for op in self.ops]
         tried = heights(rows, own.heights if own else None)
-        names = list(dict.fromkeys(n for op in self.ops for n in (*op.inputs, *op.outputs)))
+        names = self.names
         banded = [each for each in tried if in_bands(each, rows) or (own and each == own.heights)]
         bands, sets = self._bands(shape, names, rows, banded, own)
         choices = [
@@ -58,7 +79,7 @@ class ChainOps:
             np.zeros(len(needs), np.int64),
             np.array(bands, np.int64),
             0,
-            tuple(-1 if name in shape.inside else tensors.get(name, -1) for name in names),
+            (),
             sum(each or 0 for each in self.loads),
         )
 

@@ -55,6 +55,7 @@ class ListedWays:
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
+        self._alike: dict[object, Stretch | None] = {}
         narrow = _narrow_borders(tensors)
         for start in range(len(ops)):
             if start % LOOK == 0:
@@ -105,7 +106,12 @@ class ListedWays:
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
         neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
-        return neighbours.stretch(tensors, self.own.chains.get(names))
+        own = self.own.chains.get(names)
+        key = neighbours.key(), own
+        if key not in self._alike:
+            self._alike[key] = neighbours.stretch(own)
+        found = self._alike[key]
+        return found and found._replace(numbers=neighbours.numbers_of(found, tensors))
 
 
 def _narrow_borders(tensors: Sequence[Mapping[str, int]]) -> list[int]:

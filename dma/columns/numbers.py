@@ -62,7 +62,7 @@ class SharedNumbers:
 
     def rows_read(self, op: Op, operand: int, made: int, of_rows: int, whole: bool) -> tuple[int, int]:
         """Where the first rows begin, and the ends, that each of ``made`` rows of a cascade's op reads."""
-        key = op.name, operand, made, of_rows, whole
+        key = self.shape_of[op.name], operand, made, of_rows, whole
         if key not in self.places:
             read = row_reads(op, operand, made, of_rows)
             spans = [(0, of_rows) if whole else read(row, row + 1) for row in range(made)]
@@ -71,7 +71,7 @@ class SharedNumbers:
 
     def rows_read_alone(self, op: Op, operand: int, of_rows: int) -> tuple[int, int]:
         """The same of an op on its own."""
-        key = op.name, operand, of_rows
+        key = self.shape_of[op.name], operand, of_rows
         rows, every = op.work.rows, Interval(0, op.work.channels)
         if key not in self.places:
             shares = [op.reads(operand, Interval(row, row + 1), every) for row in range(rows)]

@@ -23,7 +23,6 @@ from dma.residency.greedy import Residency
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, build_schedule
-from dma.schedule.effort import StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer
 from dma.stream import stream, streamer_named, streamers
@@ -31,6 +30,7 @@ from dma.streamers import ping_pong, sync, weight_pipeline
 from dma.streamers.prefetch_greedy import SCREENING
 from dma.streamers.race import StreamerRace
 from solvers.core.bounds import contention
+from solvers.core.deadline import Deadline
 from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
@@ -349,12 +349,12 @@ class _Odd(RandomTree):
 @pytest.mark.parametrize("streamer", STREAMERS)
 def test_a_race_without_time_has_a_schedule_or_says_why_not(streamer: str) -> None:
     """A portfolio tried no candidate at all, and so had neither."""
-    program, no_time = random_program(5, TreeShape(ops=6, depth=1)), StopCriterion(seconds=0)
+    program, over = random_program(5, TreeShape(ops=6, depth=1)), Deadline(0, lambda: 1)
     portfolio = streamer_named(streamer)
-    roomy = StreamerRace(StreamRequest(program, LUNA_LIKE, 1 << 20, True), portfolio, no_time)
+    roomy = StreamerRace(StreamRequest(program, LUNA_LIKE, 1 << 20, True), portfolio, over)
     assert roomy.next() is not None
     with pytest.raises(DoesNotFit):
-        StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False), portfolio, no_time).next()
+        StreamerRace(StreamRequest(program, LUNA_LIKE, 64, False), portfolio, over).next()
 
 
 @pytest.mark.slow

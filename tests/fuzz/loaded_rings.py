@@ -1,21 +1,21 @@
 """Random networks whose stripes load only new rows into rolling buffers, on random small chips.
 
 For each seed the plan holds what ``tests.fuzz.cascades`` asks of plans: verifier, real bytes, both
-simulators, and no bound beaten. A third of the networks have branches and loops, a third forced cascades.
+simulators, and no bound beaten. A third of the networks have branches and loops, a third cascades.
 """
 
 from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.model.program import Program
+from chipmodel.pipeline.by_ways import plan_by_ways
+from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from tests.fuzz.cascades import (
     PACKERS,
     examined,
-    planned_case,
     random_case,
     two_readers_case,
     with_memory,
@@ -42,20 +42,20 @@ def random_network(seed: int) -> Program:
 
 def check(seed: int) -> Counter[str]:
     """Plan and run the network of that seed. Raises Fault where something does not hold."""
-    random, choices = Random(f"rings on chips {seed}"), tuple[CascadeChoice, ...]()
+    random, cascade = Random(f"rings on chips {seed}"), CASCADE_OFF
     if seed % 3 == 2:
-        program, choices, request = (two_readers_case, random_case)[seed % 2](seed)
+        program, _, request = (two_readers_case, random_case)[seed % 2](seed)
+        cascade = CASCADE_AUTO
     else:
         program = random_network(seed)
         request = PlanRequest(program, tiny_chip(random))
     chip = with_memory(request.chip, program, random.choice(MEMORIES))
     chip = replace(chip, npu=replace(chip.npu, rolling_buffers=random.random() > WHOLE))
     packer = random.choice(PACKERS)
-    request = PlanRequest(program, chip, packer, "auto", spill=request.spill, cascade=request.cascade)
-    found = planned_case(with_cascades(program, choices), request, {})
-    if found is None:
+    request = PlanRequest(program, chip, packer, "auto", spill=request.spill, cascade=cascade)
+    planned = plan_by_ways(request, {})
+    if planned is None:
         return Counter(refused=1)
-    request, planned = found
     rings = loaded_rings(planned)
     where = f"seed {seed} ({request.packer}, {len(rings)} rolling buffers)"
     if rings and not chip.npu.rolling_buffers:

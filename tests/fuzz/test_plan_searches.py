@@ -13,7 +13,6 @@ from tests.fuzz import (
     further_memories,
     loaded_rings,
     made_again,
-    made_twice,
     random_programs,
     recurrent,
     rows_in_place,
@@ -76,7 +75,6 @@ def found(check: Check, seeds: Iterable[int]) -> Counter[str]:
             (*range(40), *AGAIN),
             {"again": 14, "more_macs": 5, "in_bands": 0, "adding_up": 0, "executed": 14, "without_moves": 10},
         ),
-        (made_twice.check, range(24), {"twice": 8, "cascades": 16, "executed": 8, "without_moves": 6}),
         (
             rows_in_place.check,
             (*range(20), TREE),

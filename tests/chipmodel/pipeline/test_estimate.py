@@ -1,4 +1,4 @@
-"""A streamer that searches is never behind the default one, whatever its deadline."""
+"""Quick plans where the weights alone are too many, and searches that are never behind the default."""
 
 from dataclasses import replace
 
@@ -7,12 +7,10 @@ import pytest
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.pipeline.estimate import ESTIMATES
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.pipeline.searched import ESTIMATES, begun_with_default
 from chipmodel.rewrites.in_place import reuse
-from reports.run.document import document
-from reports.words import planned_by
 from solvers.core.deadline import Deadline
 from tests.support.work import CountedClock
 from workloads.load import load
@@ -66,19 +64,6 @@ def test_a_search_in_less_than_a_second_is_not_behind_auto_with_any_time_up_to_t
         assert within("exact", seconds) <= min(autos)
 
 
-OWN = asked("resnet8", "luna-arcs", 0, "exact", Deadline())
-
-
-@pytest.mark.parametrize(("seconds", "of_auto"), [(0.9, 1.0), (1.0, 1.0), (5.0, 5.0), (None, None)])
-def test_auto_has_a_second_in_any_case(seconds: float | None, of_auto: float | None) -> None:
-    def make(request: PlanRequest) -> tuple[str, float | None]:
-        return request.streamer, request.deadline.left
-
-    request = OWN.until(Deadline(seconds, lambda: 0.0))
-    best, default = begun_with_default(request, make, lambda _: (False, 0), lambda _: OWN.program)
-    assert (default, best) == (("auto", of_auto), ("exact", seconds))
-
-
 def test_a_search_has_more_of_the_time_than_the_default_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float | None] = []
 
@@ -91,49 +76,3 @@ def test_a_search_has_more_of_the_time_than_the_default_alone(monkeypatch: pytes
         with pytest.raises(DoesNotFit, match="stopped"):
             run(asked("resnet8", "luna-arcs", 0, streamer, Deadline(10.0, lambda: 0.0)))
     assert left == [8.0, 9.5]
-
-
-@pytest.mark.parametrize(
-    ("costs", "made", "best"),
-    [
-        ({"auto": 9, "exact": 8}, ["auto", "exact"], ("exact", "auto")),
-        ({"auto": 9, "exact": 9}, ["auto", "exact"], ("exact", "auto")),
-        ({"auto": 8, "exact": 9}, ["auto", "exact"], ("auto", "auto")),
-        ({"auto": 8}, ["auto", "exact"], ("auto", "auto")),
-        ({"exact": 8}, ["auto", "exact"], ("exact", None)),
-    ],
-)
-def test_a_search_begins_with_the_default_plan(
-    costs: dict[str, int], made: list[str], best: tuple[str, str | None]
-) -> None:
-    tried: list[str] = []
-
-    def make(request: PlanRequest) -> str:
-        tried.append(request.streamer)
-        if request.streamer not in costs:
-            raise DoesNotFit(request.streamer)
-        return request.streamer
-
-    found = begun_with_default(OWN, make, lambda name: (False, costs[name]), lambda _: OWN.program)
-    assert (tried, found) == (made, best)
-
-
-def test_after_the_deadline_the_default_plan_is_the_answer_if_it_fits() -> None:
-    said: list[str] = []
-    late = OWN.until(Deadline(0, lambda: 1, said.append))
-    for fits, best in ((True, "auto"), (False, "exact")):
-        rank = {"auto": (not fits, 2), "exact": (False, 1)}
-        found = begun_with_default(late, lambda each: each.streamer, rank.__getitem__, lambda _: OWN.program)
-        assert found == (best, "auto")
-    assert said == ["the search of streamer exact"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [None, 0.0])
-def test_the_answer_says_what_the_search_won(seconds: float | None) -> None:
-    """In no time the default's plan is the answer; the search for DS-CNN is 1.8 % faster."""
-    deadline = Deadline() if seconds is None else Deadline(seconds, lambda: 1.0)
-    result = run(asked("ds_cnn", "alif-e7", 0, "exact", deadline))
-    words = "it found nothing faster" if seconds == 0 else "exact (1.8% faster"
-    assert result.default_cycles == document(result)["default_streamer_cycles"]
-    assert f"{words} than the default streamer" in planned_by(result).streamer

@@ -15,11 +15,12 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rows_choice import estimated_cycles
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.smallest_memory import smallest_memory
-from chipmodel.pipeline.weight_choice import MOST_PLANS, Judged, with_chosen_weights
+from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.rows_in_place import RowsTable
+from solvers.core.deadline import Deadline
 from workloads.load import load
 
 NETWORK = "zoo:ds_cnn"
@@ -41,33 +42,35 @@ def test_no_choice_is_worse_than_all_or_none() -> None:
 
 
 def test_a_chip_without_a_choice_is_not_planned_to_choose() -> None:
-    def never(_: PlanRequest) -> int:
+    def never(_: PlanRequest) -> tuple[bool, int]:
         raise AssertionError("planned")
 
-    def judge(_: PlanRequest, __: int) -> Judged:
-        raise AssertionError("judged")
-
-    assert with_chosen_weights(request("weights.in_place=no"), never, judge) == request("weights.in_place=no")
-    always = with_chosen_weights(request("weights.in_place=always"), never, judge)
+    assert with_chosen_weights(request("weights.in_place=no"), never) == request("weights.in_place=no")
+    always = with_chosen_weights(request("weights.in_place=always"), never)
     assert len(in_place_ops(always.program)) == 10
-    assert with_chosen_weights(always, never, judge) is not None
+    assert with_chosen_weights(always, never) is not None
 
 
-def test_few_plans_are_tried_and_the_best_is_kept() -> None:
-    asked = request("weights.in_place=allowed")
-    seen: list[frozenset[str]] = []
-    trace = run(asked.with_sync(), {}).trace
+@pytest.mark.parametrize("best", range(3))
+@pytest.mark.parametrize("over", [False, True])
+def test_the_least_rank_of_three_groups_is_kept_and_after_the_deadline_the_first(
+    best: int, over: bool
+) -> None:
+    """None, all, and those that take no longer for it."""
+    seen: list[int] = []
 
-    def make(tried: PlanRequest) -> frozenset[str]:
-        seen.append(frozenset(in_place_ops(tried.program)))
-        return seen[-1]
+    def rank(tried: PlanRequest) -> tuple[bool, int]:
+        seen.append(len(in_place_ops(tried.program)))
+        return False, abs(len(seen) - 1 - best)
 
-    def judge(_: PlanRequest, group: frozenset[str]) -> Judged:
-        return Judged((False, abs(len(group) - 10) + 1), trace, ())
-
-    chosen = with_chosen_weights(asked, make, judge)
-    assert len(in_place_ops(chosen.program)) == 10
-    assert len(seen) == len(set(seen)) <= MOST_PLANS
+    said: list[str] = []
+    deadline = Deadline(0 if over else None, lambda: 1, said.append)
+    chosen = with_chosen_weights(request("weights.in_place=allowed").until(deadline), rank)
+    assert len(in_place_ops(chosen.program)) == (0 if over else seen[best])
+    assert seen[:2] == ([0] if over else [0, 10])
+    assert len(set(seen)) == len(seen) == (1 if over else 3)
+    assert bool(said) == over
+    assert chosen.deadline == deadline
 
 
 @pytest.mark.slow

@@ -11,9 +11,9 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.model.schedule import Part
+from chipmodel.pipeline.by_ways import plan_by_ways
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from chipmodel.verify.plan_file import verify_file
 from chipmodel.verify.rolling import load_faults, turn_faults
@@ -30,7 +30,9 @@ SIZES = [384, 448, 512, 640, 768]
 @cache
 def planned(size: int = 512, rolls: bool = True) -> Planned:
     chip = with_memory(SLOW if rolls else WHOLE, size)
-    return plan_in_rounds(PlanRequest(PROGRAM, chip, "large-first", "auto"), {})
+    found = plan_by_ways(PlanRequest(PROGRAM, chip, "large-first", "auto"), {})
+    assert found is not None
+    return found
 
 
 def loads(commands: tuple[Command, ...]) -> list[DmaStart]:

@@ -1,4 +1,4 @@
-"""Rows in place, and concats in place by the mixed-integer program."""
+"""Outputs in place by rows."""
 
 from dataclasses import replace
 
@@ -10,13 +10,10 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
-from dma.residency.joint import decide_jointly
 from dma.residency.rows_in_place import RowsTable, least_rows_in_place, numbers_tried, with_rows_in_place
-from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.work import calls
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
-from workloads.zoo.layers import concat
 
 CHIP = load_chip("alif-e7")
 LAYERS = [f"conv{number}.{kind}" for number in (2, 3, 4, 5) for kind in ("depthwise", "pointwise")]
@@ -96,24 +93,6 @@ def test_each_row_is_asked_once_for_all_numbers_of_rows(
     found = [table.bytes(op, rows) for rows in range(1, op.work.rows + 1)]
     assert found[:3] == [8_000 + between * 320 for between in (2, 3, 4)]
     assert len(asked) == op.work.rows
-
-
-def fire() -> Program:
-    """Two convolutions whose results, of 4 KiB each, are joined and read by a third one."""
-    builder = ProgramBuilder("fire")
-    squeezed = builder.conv("s", builder.input("x", (1, 8, 16, 16)), 16, 1, bias=False)
-    parts = [builder.conv(name, squeezed, 16, 1, bias=False) for name in "ab"]
-    builder.output(builder.conv("c", concat(builder, "j", parts), 16, 1, bias=False))
-    return reuse(builder.build(), "all")
-
-
-@pytest.mark.parametrize(("kibibytes", "in_place"), [(64, {"a", "b"}), (6, set[str]())])
-def test_inputs_of_a_concat_are_made_in_its_output_if_all_of_them_fit(
-    kibibytes: int, in_place: set[str]
-) -> None:
-    chip = with_memory(LUNA_LIKE, kibibytes << 10, 1)
-    found = decide_jointly(fire(), chip, kibibytes << 10, lambda _: 64)
-    assert {name for name, whole in found.storage.items() if whole == "j" != name} == in_place
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Rolling buffers for loaded rows: their sizes, and that they are used where that is faster."""
+"""Rolling buffers for loaded rows: their sizes."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,9 +9,8 @@ from chipmodel.geometry.aligned_cuts import aligned_cuts
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip, Dma, Psram, Route
 from chipmodel.model.program import Op, Program
-from dma.residency.best_cuts import rolling_cut
 from dma.residency.loaded_rings import LoadedRing, loaded_ring
-from dma.residency.tiling import NONE_KEPT, Tiling, stripe_bytes
+from dma.residency.tiling import Tiling, stripe_bytes
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ConvOptions, ProgramBuilder
 
@@ -61,32 +60,3 @@ def test_its_bytes_are_those_of_the_stripes() -> None:
     assert stripe_bytes(program, op, tiling) == 2 * 4 * 32 + out
     assert stripe_bytes(program, op, replace(tiling, rolls=True)) == 6 * 32 + out
     assert stripe_bytes(program, op, replace(tiling, rolls=True), frozenset("x")) == out
-
-
-@pytest.mark.parametrize("rows", [1, 2, 3, 8])
-@pytest.mark.parametrize("depth", [1, 2])
-def test_stripes_that_roll_take_no_more_bytes(rows: int, depth: int) -> None:
-    program, op = network()
-    tiling = Tiling(rows, 4, striped=True, depth=depth)
-    found = rolling_cut(program, SLOW, op, tiling, NONE_KEPT)
-    assert found.rolls
-    assert stripe_bytes(program, op, found) <= stripe_bytes(program, op, tiling)
-
-
-def test_stripes_stay_as_they_are_where_nothing_is_loaded_twice() -> None:
-    program, op = network()
-    for tiling, kept in (
-        (Tiling(2, 4, striped=True), frozenset("x")),
-        (Tiling(2, 2, striped=True, channels_outer=True), NONE_KEPT),
-    ):
-        assert rolling_cut(program, SLOW, op, tiling, kept) == tiling
-    program, op = network(1)
-    assert rolling_cut(program, SLOW, op, Tiling(2, 4, striped=True), NONE_KEPT) == Tiling(2, 4, striped=True)
-
-
-def test_set_ups_may_cost_more_than_rows_loaded_again() -> None:
-    program, op = network()
-    route = replace(ROUTE, setup_cycles=200_000)
-    chip = replace(SLOW, dma=Dma(route, route))
-    tiling = Tiling(12, 4, striped=True)
-    assert rolling_cut(program, chip, op, tiling, NONE_KEPT) == tiling

@@ -1,6 +1,5 @@
 """Streamer ``auto``: never slower than ``sync``, and near the best quick streamer, by simulation."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -92,24 +91,6 @@ def test_a_schedule_that_cannot_be_faster_is_not_simulated(monkeypatch: pytest.M
     assert planned.trace is not None
     assert planned.trace.cycles == min(simulated)
     assert len(simulated) < len(streamer_named("auto").candidates) + 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("chip", "size"), [("alif-e7", 8_272), ("stm32n6", 4_128)])
-def test_in_little_memory_stripes_by_time_enter(chip: str, size: int) -> None:
-    """Half and a quarter of what DS-CNN needs to send nothing out: 17 and 8 % fewer cycles."""
-    program = reuse(load("zoo:ds_cnn"), "all")
-    little = load_chip(chip, [f"shared_memory.bytes={size}"])
-    request = PlanRequest(program, little, cascade="off")
-    portfolio = streamer_named("auto")
-    with_it, without = (
-        rounds.plan_in_rounds(request, {}, portfolio=each)
-        for each in (portfolio, replace(portfolio, in_stripes=()))
-    )
-    assert with_it.trace is not None
-    assert without.trace is not None
-    assert with_it.trace.cycles < 0.95 * without.trace.cycles
-    assert not verify(program, with_it.commands, little)
 
 
 @pytest.mark.slow

@@ -12,17 +12,25 @@ from chipmodel.hardware.chip import Channels, Chip, Cpu
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
+from chipmodel.pipeline.by_ways import SHARES
+from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
+from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
+from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
-from dma.streamers import prefetch_greedy
-from dma.streamers.exact import DECIDERS, PORTFOLIO, SLICES_AT_ONCE, WEIGHT_FLOOR_DIVISORS
+from dma.streamers.by_ways import ISSUES
+from dma.streamers.exact import PORTFOLIO
+from reports.run.document import document
+from reports.words import planned_by
+from solvers.core.deadline import Deadline
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.random_commands import random_path
 from tests.support.stepper import step_through
+from tests.support.work import CountedClock
 from workloads.load import load
 from workloads.zoo import build
 
@@ -65,19 +73,46 @@ def test_the_bound_is_met_where_there_is_room_for_all() -> None:
     assert bound <= simulated(program, chip, "exact") <= bound * 1.005
 
 
-def test_more_steps_on_request() -> None:
+def test_more_paths_on_request() -> None:
     assert streamer_named("exact") is PORTFOLIO
-    assert streamer_named("exact:20").name == "exact:20"
-    others = len(prefetch_greedy.PORTFOLIO.candidates)
-    assert len(PORTFOLIO.candidates) == others + len(DECIDERS) * len(WEIGHT_FLOOR_DIVISORS) * len(
-        SLICES_AT_ONCE
-    )
-    program, chip = build("ds_cnn"), quiet("stm32n6", 128)
-    assert simulated(program, chip, "exact:0") >= simulated(program, chip, "exact:2000")
-    for setting in ("", "x", "-1", "1" * 40, "²"):
+    assert (streamer_named("exact:20").name, streamer_named("exact:20").paths) == ("exact:20", 20)
+    for setting in ("", "x", "0", "-1", "1" * 40, "²"):
         with pytest.raises(BadInput) as refusal:
             streamer_named(f"exact:{setting}")
-        assert "exact:20000" in (refusal.value.hint or "")
+        assert "exact:1000" in (refusal.value.hint or "")
+
+
+HALF = PlanRequest(
+    reuse(load("zoo:ds_cnn"), "all"), load_chip("alif-e7").with_memory(8_272), cascade=CASCADE_AUTO
+)
+"""DS-CNN in half of the memory that it needs to send nothing out."""
+
+
+def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_criterion() -> None:
+    auto = run(HALF).trace.cycles
+    found: list[tuple[int, int]] = []
+    for stop in (StopCriterion(), StopCriterion(seconds=0), StopCriterion(gap=1e9)):
+        heard: list[object] = []
+        request = replace(HALF, streamer="exact:2", stop=replace(stop, report=heard.append))
+        result = run(request)
+        reports = [each for each in heard if isinstance(each, SearchProgress)]
+        assert [each.tried for each in reports] == [*range(1, len(reports) + 1)]
+        assert result.default_cycles == auto == document(result)["default_streamer_cycles"]
+        assert ("it found nothing faster" in planned_by(result).streamer) == (result.trace.cycles == auto)
+        found.append((len(reports), result.trace.cycles))
+    # A path is packed for each way to issue weights, after the default's paths, for several sizes.
+    assert found[0][0] == (len(SHARES) + 2) * len(ISSUES)
+    assert found[0][1] <= auto
+    assert found[1:] == [(0, auto)] * 2
+
+
+@pytest.mark.parametrize("moment", [0, 30, 300])
+def test_at_a_deadline_it_is_not_behind_the_default(moment: int) -> None:
+    auto, exact = (
+        run(replace(HALF, streamer=name, deadline=Deadline(moment, CountedClock(1)))).trace.cycles
+        for name in ("auto", "exact:2")
+    )
+    assert exact <= auto
 
 
 def look(program: Program, chip: Chip, seed: int, streamer: str) -> Counter[str]:

@@ -114,3 +114,10 @@ def test_no_fixed_load_had_better_go_before_all_weights() -> None:
             assert ours <= forecast_of(chain, later).end, seed
         behind += ours < min(forecast_of(chain, earliest(chain, 4**k)).end for k in range(3))
     assert behind > 5
+
+
+def test_weights_are_tried_behind_the_last_of_many_fixed_loads() -> None:
+    """Only there are they in no other load's way: later steps load nothing."""
+    loads = tuple(ChainTransfer("load", step, step, 10) for step in range(35))
+    chain = StepChain(0, (10,) * 40, (9,) * 40, (WeightSlice(9, 39, 39, 30),), loads)
+    assert forecast_of(chain, issue_positions(chain)).end == 35 * 20 + 5 * 10

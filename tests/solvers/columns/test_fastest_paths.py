@@ -1,0 +1,61 @@
+"""Paths in the order of their cycles, against all chains of ways on a problem small enough to try them."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from chipmodel.bounds.columns import ListedInstance, PlanChoices, listed_instance
+from chipmodel.bounds.fluid import NOT_WITHIN
+from chipmodel.hardware.chip_file import load_chip
+from dma.columns.plan_ways import PlanWays
+from solvers.columns import path
+from solvers.columns.path import FastestPath, fastest_paths, least_time
+from solvers.core.deadline import NO_DEADLINE
+from solvers.fluid.borders import Cycles
+from workloads.build.builder import ProgramBuilder
+
+
+def instance(size: int) -> ListedInstance:
+    """Three layers that may run as cascades, in so many bytes."""
+    builder = ProgramBuilder("tiny")
+    x = builder.conv("a", builder.input("x", (1, 4, 8, 8)), 8, 3, pad=1)
+    builder.output(builder.conv("c", builder.conv("b", x, 8, 3, pad=1, groups=8), 4, 1))
+    chip, sought = load_chip("alif-e7").with_memory(size), PlanChoices(NOT_WITHIN, keeps=False)
+    made = listed_instance(builder.build(), chip, {}, True, PlanWays(), 1, NO_DEADLINE, sought)
+    assert made is not None
+    return made
+
+
+def ordered(made: ListedInstance, most: int) -> list[FastestPath]:
+    """So many paths: all different, none faster than the one before, the first one as fast as can be."""
+    found = list(islice(fastest_paths(made.problem, made.columns), most))
+    cycles = [each.cycles for each in found]
+    assert cycles == sorted(cycles)
+    assert cycles[0] == least_time(made.problem, made.columns).cycles
+    assert len({each.ways for each in found}) == len(found)
+    return found
+
+
+@pytest.mark.parametrize("size", [512, 900, 4096])
+def test_paths_come_in_order_from_the_least_time_on(size: int) -> None:
+    assert len(ordered(instance(size), 200)) == 200
+
+
+def test_with_all_ways_followed_they_are_all_chains_of_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ways follow one another where one leaves the tensors in SharedMemory that the next one begins with."""
+    monkeypatch.setattr(path, "FURTHER", 1 << 30)
+    made, links = instance(512), list[tuple[int, int, list[list[int]]]]()
+    link = path._PathSearch._link
+
+    def noted(search: path._PathSearch, start: int, stop: int, table: Cycles, listed: bool) -> int:
+        links.append((start, stop, table[:, :2].tolist()))
+        return link(search, start, stop, table, listed)
+
+    monkeypatch.setattr(path._PathSearch, "_link", noted)
+    least_time(made.problem, made.columns)
+    chains = Counter({(0, 0): 1})
+    for start, stop, moves in sorted(links, key=lambda each: each[:2]):
+        for before, after in moves:
+            chains[stop, after] += chains[start, before]
+    assert len(ordered(made, 1 << 20)) == chains[len(made.problem.ops), 0] == 11_697

@@ -1,6 +1,6 @@
 """Planning steps switched off together: what plans take without them, by class of memory, and planning CPU.
 
-python -m bench.switched_off [--steps "made twice,..."] [--rows bench/gate_rows.txt] [--further 20]
+python -m bench.switched_off [--steps "finer cuts,..."] [--rows bench/gate_rows.txt] [--further 20]
 
 The rows of the file were chosen before; ``--further`` adds rows drawn by a seed from the other built-in
 networks, chips and parts of memory.
@@ -40,20 +40,19 @@ MOST_OPS = 250
 PARTS = {0: "own memory", 2: "half", 4: "quarter"}
 
 STEPS: Mapping[str, tuple[str, object]] = {
-    "made twice": ("chipmodel.pipeline.plan.plan_once_or_twice", lambda request, make, judge: make(request)),
     "choice of weights in place": (
         "chipmodel.pipeline.plan.with_chosen_weights",
-        lambda request, make, judge: _as_asked(request),
+        lambda request, rank: _as_asked(request),
     ),
     "finer cuts": (
         "chipmodel.pipeline.plan.with_finer_cuts",
         lambda request, attempt, fits: attempt(request),
     ),
     "rows in place": (
-        "chipmodel.pipeline.rows_choice.RowsInPlaceSearch.best",
+        "chipmodel.pipeline.rows_choice._RowsInPlace.best",
         lambda search, found: found,
     ),
-    "cascades": ("chipmodel.pipeline.cascade_search.CascadeSearch.in_ways", lambda search: None),
+    "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),
     "weights loaded again": ("dma.cascade_choice.segmented_chains.reloading_cascades", lambda *_: ()),
 }
 """The function that is a step, and what stands in its place."""

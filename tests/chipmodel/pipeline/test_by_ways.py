@@ -100,8 +100,8 @@ def test_concats_are_made_in_place(size: int) -> None:
 def test_an_op_is_computed_in_stripes_where_that_is_faster_though_everything_stays() -> None:
     """A layer of BlazeFace takes 15,182 cycles as a whole."""
     builder = ProgramBuilder("faster")
-    x = builder.elementwise("relu", "before", [builder.input("x", (1, 48, 32, 32))])
-    builder.output(builder.elementwise("relu", "after", [builder.conv("op", x, 24, 1)]))
+    x = builder.elementwise("relu", "before", [builder.input("x", (1, 24, 16, 16))])
+    builder.output(builder.elementwise("relu", "after", [builder.conv("op", x, 96, 1)]))
     program, chip = builder.build(), REQUEST.chip.with_memory(8 << 20)
     found = plan_by_ways(PlanRequest(program, chip), {})
     assert found is not None

@@ -315,7 +315,7 @@ def planned_case(
     None where that is not enough. The first plan that fits counts, or the fastest one along ``path``."""
     for _ in range(ATTEMPTS):
         try:
-            planned = plan_in_rounds(request, path, None, program)
+            planned = plan_in_rounds(request, path, program)
             if planned.solved.peak <= request.chip.shared_memory.bytes:
                 return request, planned
         except DoesNotFit:

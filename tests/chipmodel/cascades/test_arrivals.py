@@ -56,7 +56,7 @@ def test_a_cascade_that_hands_nothing_on_may_wait() -> None:
     request = PlanRequest(program, CHIP, "large-first", "ping-pong")
     cascades: list[list[CascadeChoice]] = [[choice("a", "c", "d")], []]
     planned = [
-        plan_in_rounds(replace(request, program=part.program), None, None, with_cascades(part.program, each))
+        plan_in_rounds(replace(request, program=part.program), None, with_cascades(part.program, each))
         for part, each in zip(apart, cascades, strict=True)
     ]
     plans = joined_plans(program, apart, planned, CHIP)

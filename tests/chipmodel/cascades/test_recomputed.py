@@ -106,7 +106,7 @@ def test_the_steps_of_a_plan_compute_what_the_cascade_does(bands: int) -> None:
     names = tuple(op.name for op in program.ops())
     choice = CascadeChoice(names, (1, 1, 1), bands=bands, again=("op0",))
     cascaded = with_cascades(program, [choice])
-    planned = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), None, None, cascaded)
+    planned = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync"), None, cascaded)
     total = steps_macs(program, steps(planned.schedule.body))
     assert total == computed(cascaded) > computed(program)
 
@@ -118,9 +118,9 @@ def test_a_plan_above_the_limit_is_refused_whoever_chose_its_cascades(rolls: boo
     cascaded = with_cascades(program, [choice])
     done, needed = computed(cascaded), computed(program)
     request = PlanRequest(program, LUNA_LIKE, "large-first", "sync", recompute=done / needed)
-    assert plan_in_rounds(request, None, None, cascaded).solved.peak
+    assert plan_in_rounds(request, None, cascaded).solved.peak
     below = replace(request, recompute=(done - 1) / needed)
     for asked in (below, replace(below, spill=False)):
         with pytest.raises(DoesNotFit, match=f"computes {done:,} multiply-accumulates, more than"):
-            plan_in_rounds(asked, None, None, cascaded)
-    assert plan_in_rounds(below, None, None, program).solved.peak
+            plan_in_rounds(asked, None, cascaded)
+    assert plan_in_rounds(below, None, program).solved.peak

@@ -173,7 +173,7 @@ def test_a_plan_with_a_cascade_computes_what_onnx_does(
     ops = [op.name for op in program.ops()][1:7]
     choice = CascadeChoice(tuple(ops), heights, rolls)
     request = PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong")
-    planned = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    planned = plan_in_rounds(request, None, with_cascades(program, [choice]))
     members = tuple(cascade.members for cascade in planned.schedule.cascades)
     assert members
     values = random_values(model, 0)

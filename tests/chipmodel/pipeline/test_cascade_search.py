@@ -66,7 +66,7 @@ def test_plans_are_compared_along_the_path_that_is_planned() -> None:
     request = PlanRequest(program, chip, "large-first", "ping-pong", cascade="off")
     found: set[float] = set()
     for path in ({"exit1": "exit"}, {"exit1": "continue", "exit2": "exit"}):
-        planned = replace(plan_in_rounds(request, path, None), trace=None)
+        planned = replace(plan_in_rounds(request, path), trace=None)
         *_, cycles = rank(request, path, planned)
         assert cycles == ScheduleForecast(program, chip, path).cycles(planned.schedule)
         found.add(cycles)
@@ -138,7 +138,7 @@ def test_bands_of_columns_need_less_memory_and_are_right() -> None:
     peaks: list[int] = []
     for candidate in (rows[0], banded[0]):
         request = PlanRequest(program, chip, "large-first", "sync", spill=False, cascade="auto")
-        planned = plan_in_rounds(request, None, None, with_cascades(program, candidate))
+        planned = plan_in_rounds(request, None, with_cascades(program, candidate))
         members = tuple(each.members for each in planned.schedule.cascades)
         assert verify(program, planned.commands, chip, members) == ()
         run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)

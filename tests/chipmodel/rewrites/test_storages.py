@@ -68,7 +68,7 @@ def test_a_cascade_goes_through_it(rolls: bool, heights: tuple[int, ...]) -> Non
     program = shuffled()
     choice = CascadeChoice(("a", "t", "b"), heights, rolls)
     request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
-    planned = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    planned = plan_in_rounds(request, None, with_cascades(program, [choice]))
     members = tuple(cascade.members for cascade in planned.schedule.cascades)
     assert [each.ops for each in members] == [("a", "t", "b")]
     assert verify(program, planned.commands, LUNA_LIKE, members) == ()

@@ -36,7 +36,7 @@ PROGRAM = pooled()
 
 def planned(heights: tuple[int, ...] = (1, 2, 1), rolls: bool = True, ops: tuple[str, ...] = OPS) -> Planned:
     request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
-    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [CascadeChoice(ops, heights, rolls)]))
+    return plan_in_rounds(request, None, with_cascades(PROGRAM, [CascadeChoice(ops, heights, rolls)]))
 
 
 def faults(plan: Planned, change: Change = lambda commands: None) -> tuple[str, bool]:

@@ -37,7 +37,7 @@ PROGRAM = convolutions("abc", 12)
 
 def cascaded(program: Program, *choices: CascadeChoice) -> Planned:
     request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
-    return plan_in_rounds(request, None, None, with_cascades(program, choices))
+    return plan_in_rounds(request, None, with_cascades(program, choices))
 
 
 def planned(rolls: bool, heights: tuple[int, int, int] = (2, 1, 2)) -> Planned:

@@ -39,7 +39,7 @@ def planned(rolls: bool = True, bands: int = 3, memory: int | None = None) -> Pl
     choice = CascadeChoice(OPS, (1, 2, 1), rolls, bands=bands)
     chip = LUNA_LIKE if memory is None else with_memory(LUNA_LIKE, memory, alignment=1)
     request = PlanRequest(PROGRAM, chip, "large-first", "sync")
-    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
 
 
 def members(rolls: bool = True, bands: int = 3) -> CascadeOps:

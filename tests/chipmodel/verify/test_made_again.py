@@ -25,7 +25,7 @@ AGAIN = ("op1", "op2")
 def planned(again: tuple[str, ...] = AGAIN) -> Planned:
     choice = CascadeChoice(OPS, (1,) * len(OPS), again=again)
     request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
-    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
 
 
 def file(plan: Planned) -> PlanFile:

@@ -27,7 +27,7 @@ Change = Callable[[Compute], Compute]
 def planned(heights: tuple[int, ...] = (2, 2, 2), rolls: bool = True) -> Planned:
     request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
     choice = CascadeChoice(LAYERS, heights, rolls)
-    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
 
 
 def faults(plan: Planned, changes: dict[str, Change]) -> tuple[str, bool]:

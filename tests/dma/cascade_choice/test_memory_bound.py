@@ -243,7 +243,7 @@ def test_no_cascade_is_planned_in_less_than_its_last_row_needs(seed: int) -> Non
                 cascaded = with_cascades(program, [choice])
                 chip = with_memory(LUNA_LIKE, least - 1, alignment=1)
                 planned = plan_in_rounds(
-                    PlanRequest(program, chip, "exact", "sync", spill=False), None, None, cascaded
+                    PlanRequest(program, chip, "exact", "sync", spill=False), None, cascaded
                 )
                 assert planned.solved.peak >= least or planned.schedule.moves_tensors, choice
 
@@ -382,7 +382,7 @@ def test_rows_of_an_input_are_not_there_with_weights_that_another_op_loads_again
     program = builder.build()
     choice = CascadeChoice(("pool", "conv", "last"), (1, 1, 1), True, ("conv", "last"), 4)
     request = PlanRequest(program, with_memory(LUNA_LIKE, 1279, alignment=1), "exact", "sync", spill=False)
-    planned = plan_in_rounds(request, None, None, with_cascades(program, [choice]))
+    planned = plan_in_rounds(request, None, with_cascades(program, [choice]))
     assert not planned.schedule.moves_tensors
     assert memory_bound(program) == 608 + 3 * 3 * 8 + 8 + 12 * 4 == planned.solved.peak
     assert memory_bound(program, 1) == memory_bound(program, inf) == 608 + 3 * 8 + 8 + 12 * 4
@@ -505,7 +505,7 @@ def test_no_plan_of_a_cascade_uses_less(seed: int) -> None:
             cascaded = with_cascades(program, choices)
             chip = with_memory(LUNA_LIKE, needed(cascaded), alignment=1)
             request = PlanRequest(cascaded, chip, "exact", "sync", spill=False)
-            peak = plan_in_rounds(request, None, None, cascaded).solved.peak
+            peak = plan_in_rounds(request, None, cascaded).solved.peak
             assert memory_bound(program, Fraction(computed(cascaded), computed(program))) <= peak, choices
             for each in choices:
                 ops = Interval(names.index(each.ops[0]), names.index(each.ops[-1]) + 1)
@@ -559,4 +559,4 @@ def test_rows_that_are_added_up_have_gone_when_others_are_scaled() -> None:
     names = tuple(op.name for op in program.ops())
     cascaded = with_cascades(program, [CascadeChoice(names, (1,) * len(names))])
     request = PlanRequest(program, with_memory(LUNA_LIKE, 4000, alignment=1), "exact", "sync", spill=False)
-    assert memory_bound(program) <= plan_in_rounds(request, None, None, cascaded).solved.peak
+    assert memory_bound(program) <= plan_in_rounds(request, None, cascaded).solved.peak

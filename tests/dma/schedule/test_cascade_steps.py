@@ -37,7 +37,7 @@ SIZES = {op.name: PROGRAM.block_bytes(op) for op in PROGRAM.ops()}
 def planned(reloaded: tuple[str, ...], streamer: str = "ping-pong", rolls: bool = True) -> Planned:
     choice = CascadeChoice(NAMES, HEIGHTS, rolls, reloaded)
     request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", streamer)
-    return plan_in_rounds(request, None, None, with_cascades(PROGRAM, [choice]))
+    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
 
 
 def loads(schedule: Schedule) -> list[Transfer]:
@@ -110,7 +110,7 @@ def test_a_stripe_is_loaded_while_ops_run_that_read_none_of_the_one_before() -> 
     """Through one buffer; a store of it ends before the next one is made."""
     request = PlanRequest(PROGRAM, LUNA_LIKE.with_memory(5_024), "large-first", "weight-pipeline")
     cascaded = with_cascades(PROGRAM, [CascadeChoice(NAMES, (1, 1, 1))])
-    schedule = plan_in_rounds(request, None, None, cascaded).schedule
+    schedule = plan_in_rounds(request, None, cascaded).schedule
     at = {name: [step.position for step in steps(schedule.body) if step.op == name] for name in NAMES}
     stripes = [each for each in schedule.transfers if not each.part.weights]
     loads, stores = ([t for t in stripes if t.direction == each] for each in ("load", "store"))

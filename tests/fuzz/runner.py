@@ -35,7 +35,6 @@ NAMES = (
     "recurrent",
     "loaded-rings",
     "made-again",
-    "made-twice",
     "packings",
     "rows-in-place",
     "search-rules",

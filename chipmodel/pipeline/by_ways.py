@@ -6,6 +6,7 @@ A path knows no fragmentation: a schedule may need less memory to be packed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
@@ -13,7 +14,7 @@ from time import perf_counter
 
 from chipmodel.answers.result import Attempt
 from chipmodel.bounds.columns import FastestWays, fastest_ways, listed_bound
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import DoesNotFit, TimeIsOver
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
@@ -42,23 +43,28 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
     return tried.answer()
 
 
-def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int) -> Planned | None:
-    """``plan_by_ways``, and then in the ways of so many of the fastest ``paths``, until the stop criterion is
-    met with the bound over all listed ways."""
-    tried = _Tried(request, path, default := plan_by_ways(request, path))
-    if default is None or default.trace is None:
-        return None
-    bound = listed_bound(request.program, request.chip, path, request.cascades, PlanWays())
+def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, default: Planned) -> Planned:
+    """Return the best of the ``default`` plan and of those in the ways of so many of the fastest ``paths``,
+    until the stop criterion is met with the bound over all listed ways."""
+    tried = _Tried(request, path, default)
+    with suppress(TimeIsOver):
+        _try_paths(request, path, paths, tried)
+    cycles = default.trace.cycles if default.trace else None
+    return replace(tried.answer() or default, default_cycles=cycles)
+
+
+def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _Tried) -> None:
+    deadline, most = request.deadline, (paths + len(SHARES)) * len(ISSUES)
+    asked = request.program, request.chip, path, request.cascades, PlanWays()
+    bound = listed_bound(*asked, deadline=deadline)
     stop = request.stop or StopCriterion()
-    stop = replace(stop, bound=bound.cycles if bound else 0, deadline=request.deadline)
+    stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
     for count, (given, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
         if stop.enough(tried.cycles, perf_counter() - tried.began):
             break
         tried.fits(given, program, schedule)
         if stop.report:
-            stop.report(SearchProgress(count, paths * len(ISSUES), tried.cycles, stop.bound))
-    answer = tried.answer()
-    return answer and replace(answer, default_cycles=default.trace.cycles)
+            stop.report(SearchProgress(count, most, tried.cycles, stop.bound))
 
 
 @dataclass(slots=True)

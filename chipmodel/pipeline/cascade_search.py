@@ -70,9 +70,8 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
     if path is None or not paths:
         return None
     try:
-        if paths > 1:
-            return plan_by_paths(request, path, paths)
-        return _without_cascades(request, path) or plan_by_ways(_unhurried(request), path)
+        found = _without_cascades(request, path) or plan_by_ways(_unhurried(request), path)
+        return plan_by_paths(request, path, paths, found) if found and paths > 1 else found
     except (DoesNotFit, TimeIsOver):
         return None
 
@@ -100,7 +99,8 @@ def _is_enough(request: PlanRequest, planned: Planned) -> bool:
     """Whether a streamer without paths has a plan in which everything stays: cascades gain little then."""
     stays = planned.solved.peak <= request.chip.shared_memory.bytes and not planned.schedule.moves_tensors
     named = request.cascade not in (CASCADE_AUTO, CASCADE_OFF)
-    return stays and not named and not streamer_named(request.streamer).paths and request.recompute is None
+    searches = request.streamer == VENDOR_STREAMER or streamer_named(request.streamer).paths
+    return stays and not named and not searches and request.recompute is None
 
 
 def _others(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Program]:

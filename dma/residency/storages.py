@@ -55,7 +55,14 @@ def tensors_within(program: Program) -> dict[str, str]:
 
 def with_whole_concats(program: Program, most: int) -> Program:
     """Return ``program`` with those concats alone that have all of their inputs made in their output, of
-    ``most`` bytes."""
+    ``most`` bytes. What lies there has not the memory of a program's input."""
+    pieces = {name for op in program.ops() if op.absorbs and most for name in op.absorbs}
+
+    def apart(op: Op) -> Op:
+        taken = op.overwrites in program.inputs and not pieces.isdisjoint(op.outputs)
+        return replace(op, overwrites=None) if taken else op
+
+    program = replace(program, body=with_ops(program.body, apart))
     within = tensors_within(program)
 
     def is_whole(op: Op) -> bool:

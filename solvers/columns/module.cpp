@@ -53,8 +53,14 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around) {
                         tensors};
     Taker best;
     if (settings[ON_ITS_OWN]) {
-        OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data());
         const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
+        Int whole = ENDLESS;
+        for (const Cut &cut : cuts) {
+            const bool all = cut.rows >= stretch.ops[0].rows && cut.channels >= settings[CHANNELS] && !cut.first;
+            whole = all ? std::min(whole, cut.cycles) : whole;
+        }
+        OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data(),
+                    whole);
         for (Int number = 0; number < Int(cuts.size()); ++number) {
             ways.take(number, cuts[number]);
         }

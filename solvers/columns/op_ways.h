@@ -14,9 +14,9 @@ struct Cut {
 class OpWays {
 public:
     OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels, Int takes,
-           const Int *by_channels)
+           const Int *by_channels, Int whole)
         : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels), takes_(takes),
-          by_channels_(by_channels) {}
+          whole_(whole), by_channels_(by_channels) {}
 
     void take(Int number, const Cut &cut) {
         const OpRow &op = stretch_.ops[0];
@@ -167,7 +167,10 @@ private:
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             passes = passes || places_.of(place, tensor) == PASSES;
         }
-        // Stripes of what stays are for their cycles alone: slower ones are no better than all rows at once.
+        // Stripes of what stays are for their cycles alone, which are rounded down for each.
+        if (!passes && stripes_ > 1 && (takes_ >= 0 || compute_ + stripes_ * slices_ >= whole_)) {
+            return;
+        }
         for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 ? 2 : 1); ++depth) {
             for (Int slices = 1; slices <= (slice_loads_ > 1 ? 2 : 1); ++slices) {
                 made_by[2] = depth;
@@ -243,6 +246,7 @@ private:
     const Places &places_;
     Taker &best_;
     const Int channels_, takes_;  // the output that has an input's memory
+    const Int whole_;             // NPU cycles in one part
     const Int *by_channels_;
     std::vector<Passing> passing_;
     std::vector<Int> latest_;  // by tensor that passes, if no plan has it whole

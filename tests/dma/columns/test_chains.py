@@ -68,7 +68,7 @@ def ways(
     passes, a byte in a cycle."""
     numbers = SharedNumbers(chip.npu, ops)
     inside = tuple(accumulating(program, op) for op in ops)
-    stretch = ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch({}, chain)
+    stretch = ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch(chain)
     assert stretch is not None
     choice = np.array([(*chain.heights, chain.bands - 1)], np.int64)
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))

@@ -42,7 +42,7 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     and BadInput for names of ops that cannot be a cascade."""
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         found = _along_paths(request, path)
-        if found and request.recompute is None and all(isinstance(each, Op) for each in request.program.body):
+        if found and request.recompute is None and _is_straight(request.program):
             return found
         programs = _others(request, path)
     else:
@@ -64,6 +64,10 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     return min(plans, key=lambda each: rank(request, path, each))
 
 
+def _is_straight(program: Program) -> bool:
+    return all(isinstance(node, Op) for node in program.body)
+
+
 def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planned | None:
     """The best plan in the ways of as many of the fastest paths as the streamer tries; None for none."""
     paths = streamer_named(request.streamer).paths
@@ -81,7 +85,8 @@ def _without_cascades(request: PlanRequest, path: Mapping[str, str]) -> Planned 
     look for cascades takes several times as long."""
     program, chip = request.program, request.chip
     tight = comfortable_memory(program) > chip.shared_memory.bytes
-    if request.cascade == CASCADE_OFF or tight or program.inferences > 1:
+    once = _is_straight(program) and program.inferences == 1
+    if request.cascade == CASCADE_OFF or tight or not once:
         return None
     found = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)
     bound = time_bound(program, chip, path, cascades=True)

@@ -28,6 +28,7 @@ UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 """That of an op that no path has."""
 ISSUES: Sequence[tuple[IssueWeights, int]] = (
     (early_pieces, 4),
+    (early, 4),
     (early_pieces, 3),
     (early_pieces, 2),
     (early, 2),

@@ -132,23 +132,6 @@ def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> Non
     assert kinds(load(tmp_path, made, strict=True)) == ["max"]
 
 
-def test_views_move_no_bytes(tmp_path: Path) -> None:
-    nodes = [
-        node("Reshape", "x flat", "a"),
-        node("Unsqueeze", "a axes", "b"),
-        node("Squeeze", "b axes", "c"),
-        node("Identity", "c", "d"),
-        node("Dropout", "d", "e"),
-        node("Flatten", "e", "f"),
-        node("Cast", "f", "g", to=10),
-        node("Exp", "g", "y"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [2, 3, 4]}, "y", {"flat": ints(2, 12), "axes": ints(1)}))
-    (op,) = operations(program)
-    assert op.inputs == ("x",)
-    assert program.tensors["y"].shape == (2, 12)
-
-
 def test_a_branch_whose_condition_is_known_is_taken(tmp_path: Path) -> None:
     """PyTorch exports squeeze(1) as an If on the size of that axis."""
     squeeze = helper.make_node("Squeeze", ["x", "axis"], ["then_out"])

@@ -94,6 +94,7 @@ def test_what_nodes_become(name: str, tmp_path: Path) -> None:
     program = imported(model, tmp_path)
     assert [op.kind for op in program.ops()] == GRAPHS[name]["kinds"].split()
     check(model, program)
+    assert program.parameters == GRAPHS[name].get("parameters", program.parameters)
     if "weights" in GRAPHS[name]:
         (op,) = program.ops()
         assert (op.weights, op.outputs) == (tuple(GRAPHS[name]["weights"].split()), ("y",))

@@ -317,9 +317,6 @@ def test_an_unknown_operator_is_modelled_by_its_bytes(tmp_path: Path) -> None:
     assert getattr(swirl.work, "in_bytes", 0) == 16
     assert getattr(swirl.work, "out_bytes", 0) == 8
     assert "'sw' (art.Swirl)" in program.notes[0]
-
-
-def test_strict_names_the_unknown_operator(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"net.onnx: node 'sw' \(art.Swirl\)(?s:.)*domain 'art'"):
         load(tmp_path, _foreign(), strict=True)
 
@@ -459,9 +456,3 @@ def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: P
     assert operations(quantised)[0].work == operations(real)[0].work
     assert [quantised.tensors[n].shape for n in "yhc"] == [real.tensors[n].shape for n in "yhc"]
     assert set(quantised.weights) == {"w", "r"}
-
-
-def test_an_operator_of_another_domain_with_too_few_operands(tmp_path: Path) -> None:
-    made = model([node("FusedMatMul", "a", "y", name="fm", domain=MICROSOFT)], {"a": [2, 3]}, "y")
-    with pytest.raises(BadInput, match="'fm'"):
-        load(tmp_path, made)

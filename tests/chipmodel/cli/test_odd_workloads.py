@@ -3,38 +3,32 @@
 import re
 from pathlib import Path
 
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from tests.support.command_line import call
+from tests.workloads.from_onnx.support_models import FLOAT, model, node
 
 
 @pytest.fixture(params=["Identity", "Cast"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    kind: str = request.param
-    node = helper.make_node(kind, ["x"], ["y"])
-    if kind == "Cast":
-        node.attribute.append(helper.make_attribute("to", TensorProto.FLOAT))
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in ("x", "y")]
-    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
+def costless(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    more = {"to": FLOAT} if request.param == "Cast" else {}
     path = tmp_path / "model.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)  # pyright: ignore[reportUnknownMemberType]
+    path.write_bytes(model([node(request.param, "x", "y", **more)], {"x": [1, 8]}, "y").SerializeToString())
     return str(path)
 
 
 def test_a_board_with_a_tool_of_its_own_needs_no_time(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    costless: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, plan = str(tmp_path / "page.html"), str(tmp_path / "plan.json")
-    code, out, _ = call(capsys, "simulate", model, "--chip", "stm32n6", "--html", page)
+    code, out, _ = call(capsys, "simulate", costless, "--chip", "stm32n6", "--html", page)
     assert code == 0
     assert "this plan takes as long" in out
     assert re.search(r"on the board +not known", out)
-    code, _, err = call(capsys, "plan", model, "--chip", "stm32n6", "-o", plan)
+    code, _, err = call(capsys, "plan", costless, "--chip", "stm32n6", "-o", plan)
     assert code == 0
     assert "bound 0 (plans" in err
-    assert call(capsys, "check", plan, model)[0] == 0
+    assert call(capsys, "check", plan, costless)[0] == 0
 
 
 HOSTILE = "\x1b[31m\u202e"
@@ -44,16 +38,14 @@ SHOWN = "\\x1b[31m\\u202e"
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """A hostile whose graph, nodes, tensors and op are called something hostile, in such a file."""
-    ends = [
-        helper.make_tensor_value_info(f"{name}{HOSTILE}", TensorProto.FLOAT, [1, 8]) for name in ("x", "y")
-    ]
     nodes = [
-        helper.make_node("Relu", [ends[0].name], [f"h{HOSTILE}"], name=f"n{HOSTILE}"),
-        helper.make_node(f"Weird{HOSTILE}", [f"h{HOSTILE}"], [ends[1].name], name=f"w{HOSTILE}"),
+        node("Relu", f"x{HOSTILE}", f"h{HOSTILE}", f"n{HOSTILE}"),
+        node(f"Weird{HOSTILE}", f"h{HOSTILE}", f"y{HOSTILE}", f"w{HOSTILE}"),
     ]
-    graph = helper.make_graph(nodes, f"g{HOSTILE}", ends[:1], ends[1:])
+    made = model(nodes, {f"x{HOSTILE}": [1, 8]}, f"y{HOSTILE}", declared={f"y{HOSTILE}": [1, 8]})
+    made.graph.name = f"g{HOSTILE}"
     path = tmp_path / f"m{HOSTILE}.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)  # pyright: ignore[reportUnknownMemberType]
+    path.write_bytes(made.SerializeToString())
     return path
 
 

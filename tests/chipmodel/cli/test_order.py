@@ -60,19 +60,6 @@ def test_a_plan_alone_and_an_order_that_was_changed(
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
-    small = (
-        "workloads/branches.yaml",
-        "--set",
-        "shared_memory.bytes=64KiB",
-        "--no-spill",
-        "--cascade",
-        "off",
-    )
-    assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
-
-
-@pytest.mark.slow
 def test_paths_and_cores_run_in_the_order_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     gate = ("workloads/gated_vision.yaml", "--path", "worst", "--order", "best", "--json", "-")

@@ -132,28 +132,6 @@ def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> Non
     assert kinds(load(tmp_path, made, strict=True)) == ["max"]
 
 
-def test_a_branch_whose_condition_is_known_is_taken(tmp_path: Path) -> None:
-    """PyTorch exports squeeze(1) as an If on the size of that axis."""
-    squeeze = helper.make_node("Squeeze", ["x", "axis"], ["then_out"])
-    keep = helper.make_node("Identity", ["x"], ["else_out"])
-    info = [helper.make_tensor_value_info(name, 1, None) for name in ("then_out", "else_out")]
-    branches = [
-        helper.make_graph([n], n.op_type, [], [i]) for n, i in zip((squeeze, keep), info, strict=True)
-    ]
-    nodes = [
-        node("Shape", "x", "shape"),
-        node("Gather", "shape axis", "size"),
-        node("Equal", "size axis", "is_one"),
-        helper.make_node("If", ["is_one"], ["z"], then_branch=branches[0], else_branch=branches[1]),
-        node("Exp", "z", "y"),
-    ]
-    constants = {"axis": ints(1)}
-    for size, shape in ((1, (2, 3)), (5, (2, 5, 3))):
-        program = load(tmp_path, model(nodes, {"x": [2, size, 3]}, "y", constants), strict=True)
-        assert kinds(program) == ["exp"]
-        assert program.tensors["y"].shape == shape
-
-
 def test_an_empty_cache_is_nothing(tmp_path: Path) -> None:
     made = model(
         [node("Concat", "past x", "z", axis=1), node("Exp", "z", "y")],

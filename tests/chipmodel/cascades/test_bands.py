@@ -7,6 +7,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op, Program
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 
 
@@ -62,8 +63,7 @@ def test_each_step_of_the_first_op_loads_its_rows_alone(again: tuple[str, ...]) 
     ops = list(program.ops())
     for bands in (1, 2):
         choice = CascadeChoice(("a", "b", "c"), (1, 1, 1), True, bands=bands, again=again)
-        work = cascade_op(program, ops, choice).work
-        assert isinstance(work, CascadeWork)
+        work = of_kind(CascadeWork, cascade_op(program, ops, choice).work)
         steps = [[step.op for step in group] for group in work.groups]
         rows = max(map(len, work.reads[0].of_group))
         if bands == 1 and not again:

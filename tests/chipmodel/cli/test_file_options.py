@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from chipmodel.cli.file_options import FileCommand, FileType, Reads, Store, Writes, WritesInFolder, label_of
 from chipmodel.cli.main import COMMANDS, commands
 from chipmodel.errors import BadInput
+from tests.support.narrowed import of_kind
 
 TEXTS = {
     *(
@@ -121,8 +122,7 @@ def pairs(name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_parameter_is_a_file_to_read_or_to_write_or_names_none(name: str) -> None:
-    command = command_named(name)
-    assert isinstance(command, FileCommand)
+    command = of_kind(FileCommand, command_named(name))
     for parameter in command.params:
         free_text = isinstance(parameter.type, type(click.STRING) | click.Path | click.File)
         assert not free_text or parameter.name in TEXTS, f"{name} {parameter.name}"

@@ -32,6 +32,7 @@ from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.chips import with_memory
+from tests.support.narrowed import some
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
@@ -151,8 +152,7 @@ def test_a_concat_input_that_is_read_later_is_copied() -> None:
     assert concat.absorbs == ("b",)
     planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     assert verify(program, planned.commands, CHIP) == ()
-    left = left_to_move(program, concat, frozenset({"b"}))
-    assert left is not None
+    left = some(left_to_move(program, concat, frozenset({"b"})))
     step = next(c for c in walk(planned.commands) if isinstance(c, Compute) and c.op == "both")
     assert step.cycles == op_cycles(CHIP.npu, left, left.work.rows, 1) < op_cycles(CHIP.npu, concat, 8, 1)
 
@@ -211,8 +211,7 @@ def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
     """``a`` is 256 of 1024 bytes, ``b`` 768: with ``b`` in place a quarter is left to read and to write."""
     program = inception()
     concat = op_named(program, "both")
-    left = left_to_move(program, concat, frozenset({"b"}))
-    assert left is not None
+    left = some(left_to_move(program, concat, frozenset({"b"})))
     assert isinstance(concat.work, Vector)
     assert left.work == replace(concat.work, elements=256, in_bytes=256, out_bytes=256)
     assert left_to_move(program, concat, frozenset({"a", "b"})) is None

@@ -28,6 +28,7 @@ from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import some
 from tests.support.random_commands import random_path
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
@@ -161,8 +162,7 @@ def test_where_everything_fits_only_the_first_inference_loads_weights() -> None:
     compute, half = 3 * 2048, ceil(615 + 4 * 19.7616 * 1.25)
     for streamer, waits in (("resident-knapsack", load_input + store), ("exact", half)):
         result = run(PlanRequest(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer))
-        found = steady_of(result)
-        assert found is not None
+        found = some(steady_of(result))
         assert found.resident_bytes == result.program.weight_bytes
         assert found.moved == {"load tensor": 256, "store tensor": 256}
         assert found.further_cycles == compute + waits
@@ -193,8 +193,7 @@ def test_weights_stay_as_far_as_they_fit() -> None:
     """Four layers of 4,352 B each in 14 KiB: two stay, the others are loaded again for each inference."""
     chip = with_memory(LUNA_LIKE, 14 * 1024)
     result = run(PlanRequest(steady(chain(4), 6), chip, "large-first", "exact"))
-    found = steady_of(result)
-    assert found is not None
+    found = some(steady_of(result))
     assert 2 * 4352 <= found.resident_bytes < 14 * 1024
     assert found.moved["load weights"] == 4 * 4352 - found.resident_bytes
 

@@ -29,6 +29,7 @@ from solvers.columns.kernel import (
     Stretch,
     take_ways,
 )
+from tests.support.narrowed import some
 from workloads.load import load
 
 ROOM = 1 << 30
@@ -68,8 +69,7 @@ def ways(
     passes, a byte in a cycle."""
     numbers = SharedNumbers(chip.npu, ops)
     inside = tuple(accumulating(program, op) for op in ops)
-    stretch = ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch({}, chain)
-    assert stretch is not None
+    stretch = some(ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch({}, chain))
     choice = np.array([(*chain.heights, chain.bands - 1)], np.int64)
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
     everywhere = STAYS | BEFORE | AFTER if stays else PASSES

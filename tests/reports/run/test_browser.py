@@ -15,6 +15,7 @@ from reports.run.page import MOST_ROWS, render_page
 from reports.template import PLOTLY_FILE, plotly_script
 from tests.reports.chromium import CHROMIUM, Visit, visit
 from tests.reports.sample import EVIL, large, sample, write
+from tests.support.narrowed import some
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
@@ -102,8 +103,7 @@ def test_hover_shows_the_dependencies_of_a_step_in_both_directions(shown: Visit)
     assert page.locator("#timeline .links line[stroke-dasharray]").count() == 3
     boxes = page.locator("#timeline .links rect")
     assert boxes.count() == 6
-    self = boxes.first.bounding_box()
-    assert self is not None
+    self = some(boxes.first.bounding_box())
     assert self["x"] == pytest.approx(box["x"], abs=2)
     assert self["width"] == pytest.approx(box["width"], abs=3)
     for index in range(2):

@@ -18,6 +18,7 @@ from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -122,8 +123,7 @@ def test_a_seed_shuffles_only_what_is_allocated_together() -> None:
 
 def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = ROOT / "docs" / "howto" / "agent.md"
-    example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert example is not None
+    example = some(re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
     exec(example.group(1), {})
     assert capsys.readouterr().out == "11\n"
 

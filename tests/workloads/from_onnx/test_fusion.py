@@ -9,6 +9,7 @@ import pytest
 from chipmodel.model.attributes import OverAxes
 from chipmodel.model.program import Program
 from chipmodel.model.work import Vector
+from tests.support.narrowed import of_kind
 from tests.support.onnx_oracle import imported
 from tests.workloads.from_onnx.support_models import kinds, load, model, node, operations
 from tests.workloads.from_onnx.test_graphs import GRAPHS, graph_model, nodes
@@ -59,6 +60,5 @@ def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) 
 
 
 def test_a_norm_is_over_the_axis_of_its_means(tmp_path: Path) -> None:
-    work = next(imported(graph_model("a norm over another axis"), tmp_path).ops()).work
-    assert isinstance(work, Vector)
+    work = of_kind(Vector, next(imported(graph_model("a norm over another axis"), tmp_path).ops()).work)
     assert work.attributes == OverAxes((1,))

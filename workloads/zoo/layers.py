@@ -99,20 +99,6 @@ def excited(
     return gated(net, name, x, gate)
 
 
-def pooled_thrice(net: ProgramBuilder, name: str, x: Value) -> Value:
-    """``x`` joined with itself after one, two and three 5x5 poolings: the middle of YOLO's SPPF."""
-    pooled = [x]
-    for index in range(3):
-        pooled.append(net.pool(f"{name}.pool{index}", pooled[-1], 5, stride=1, pad=2))
-    return concat(net, f"{name}.concat", pooled)
-
-
-def upsample_like(net: ProgramBuilder, name: str, x: Value, like: Value) -> Value:
-    """``x`` enlarged to the height and width of ``like``, each pixel repeated."""
-    shape = (*x.shape[:2], *like.shape[2:])
-    return net.vector("resize", name, [x], shape, rows=shape[2], attributes=Scaling())
-
-
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
     """A residual addition of two images of equal size; it can be split by image rows."""
     return net.vector("add", name, [a, b], rows=a.shape[2])

@@ -1,7 +1,6 @@
 """In-place reuse by the kind of op: what is marked, what it saves, and that plans stay correct."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -31,12 +30,11 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.fuzz.execution import random_concats
 from tests.support.chips import with_memory
 from tests.support.narrowed import some
-from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
 
 CHIP = load_chip("luna-csk6", ())
 
@@ -176,16 +174,6 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
     assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [32, 64, 96, 128]
 
 
-def test_where_memory_is_tight_concat_inputs_are_placed_separately() -> None:
-    program = reuse(inception(), "all")
-    tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
-    result = run(PlanRequest(program, tight, "exact", "sync"))
-    commands = lower(result.schedule, result.solved.plan)
-    assert result.fits
-    assert verify(program, commands, tight) == ()
-    assert result.trace.cycles >= result.lower_bound_cycles
-
-
 def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
     """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
     program = inception()
@@ -244,35 +232,6 @@ def test_marking_changes_nothing_else() -> None:
     assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
 
 
-def concats(seed: int) -> Program:
-    """A random chain of layers that join, add and rectify what came before."""
-    random = Random(seed)
-    net = ProgramBuilder(f"concats-{seed}")
-    values = [net.input("x", (1, random.randint(1, 4), 4, 4))]
-    for index in range(random.randint(2, 9)):
-        values.append(_layer(net, random, values, f"l{index}"))
-    for value in random.sample(values[1:], random.randint(1, min(2, len(values) - 1))):
-        net.output(value)
-    if values[-1].name not in net.build().outputs:
-        net.output(values[-1])
-    return net.build()
-
-
-def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) -> Value:
-    x = random.choice(values[-3:])
-    alike = [v for v in values if v.shape == x.shape]
-    kind = random.randrange(4)
-    if kind == 0:
-        return net.conv(name, x, random.randint(1, 6), 3, pad=1)
-    if kind == 1:
-        return net.elementwise("add", name, [x, random.choice(alike)])
-    if kind == 2:
-        return net.elementwise("relu", name, [x])
-    parts = random.choices(values[-4:], k=random.randint(2, 3))
-    channels = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (1, channels, 4, 4), rows=4)
-
-
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
@@ -284,7 +243,7 @@ def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) 
 def test_every_plan_is_correct_and_both_machines_agree(
     seed: int, choice: InPlace, streamer: str, size: int
 ) -> None:
-    program = reuse(concats(seed), choice)
+    program = reuse(random_concats(seed), choice)
     chip = with_memory(PLAIN, size)
     try:
         result = run(PlanRequest(program, chip, "large-first", streamer))
@@ -297,15 +256,6 @@ def test_every_plan_is_correct_and_both_machines_agree(
         assert verify(result.program, commands, chip) == ()
     assert step_through(commands, chip) == simulate(commands, chip)
     assert result.trace.cycles >= result.lower_bound_cycles
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(CHOICES))
-def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
-    program = reuse(random_program(seed, TreeShape(depth=2)), choice)
-    planned = plan(PlanRequest(program, CHIP))
-    assert verify(program, planned.commands, CHIP) == ()
 
 
 @pytest.mark.parametrize("packer", sorted(packers()))

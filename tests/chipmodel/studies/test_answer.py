@@ -83,15 +83,6 @@ def test_mergers_have_bounds_of_their_own() -> None:
 
 
 @pytest.mark.slow
-def test_several_cores_have_the_figures_of_simulate() -> None:
-    (row,) = answered("workloads: zoo:resnet8\nset: {cores: 2}")
-    chip = load_chip("luna-arcs", ["cores=2"])
-    result = run(PlanRequest(reuse(load("zoo:resnet8"), "all"), chip, smallest_peak=True))
-    assert (row.total_cycles, row.sync_cycles) == (result.trace.cycles, result.sync_cycles)
-    assert (row.peak_bytes, row.lower_bound_cycles) == (result.solved.peak, result.lower_bound_cycles)
-
-
-@pytest.mark.slow
 def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_peak(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -153,16 +144,6 @@ def test_the_seed_and_the_limits_reach_the_search() -> None:
     assert seeds == again
     short, long = (answered(text + f"node_limit: {n}")[0] for n in (1, 3000))
     assert (short.peak_bytes or 0) > (long.peak_bytes or 0)
-
-
-def test_the_trajectory_only_gets_better() -> None:
-    (row,) = answered("workloads: 'guillotine:n=30,seed=2'\npackers: exact\nnode_limit: 20000")
-    peaks = [step.peak_bytes for step in row.trajectory if step.peak_bytes is not None]
-    bounds = [step.lower_bound_bytes for step in row.trajectory]
-    assert len(peaks) > 1
-    assert peaks == sorted(peaks, reverse=True)
-    assert bounds == sorted(bounds)
-    assert peaks[-1] == row.peak_bytes
 
 
 @pytest.mark.parametrize(

@@ -15,30 +15,9 @@ from chipmodel.errors import BadInput
 from tests.support.narrowed import of_kind
 
 TEXTS = {
-    *(
-        "free",
-        "dtype",
-        "shapes",
-        "iterations",
-        "values",
-        "probability",
-        "states",
-        "steady_state",
-        "overrides",
-    ),
-    *(
-        "overrides",
-        "path",
-        "packer",
-        "streamer",
-        "merge",
-        "packers",
-        "merges",
-        "streamers",
-        "capacity",
-        "memories",
-    ),
-    *("kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
+    *("free", "dtype", "shapes", "iterations", "values", "probability", "states", "steady_state"),
+    *("overrides", "path", "packer", "streamer", "merge", "packers", "merges", "streamers", "capacity"),
+    *("memories", "kind", "prefix", "keys", "dask", "cascade", "fields", "only", "measured"),
     *("context", "tokens_size", "past_size", "total_size", "sram", "psram"),
 }
 """Parameters whose value is a text that names no file."""

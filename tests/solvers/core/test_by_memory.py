@@ -14,7 +14,6 @@ from solvers.core.dispatch import by_memory
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak
-from tests.support.narrowed import some
 
 PLAIN = [name for name in packers() if name not in ("auto", "exact", "search", "cp-sat")]
 
@@ -61,26 +60,6 @@ def test_two_cores_by_hand() -> None:
     assert (solved.peak, solved.lower_bound, solved.status) == (14, 14, "optimal")
     assert solved.certificate is not None
     assert verify_certificate(TWO, solved.certificate) == ()
-
-
-def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
-    parts = some(by_memory(TWO))
-    assert [(p.memory.name, p.base, p.space, p.problem.capacity) for p in parts] == [
-        ("a", 0, 10, 10),
-        ("b", 10, 6, 6),
-    ]
-    assert [[b.name for b in p.problem.buffers] for p in parts] == [["p", "q"], ["u", "v", "w"]]
-    assert all(p.problem.plain for p in parts)
-    capped = some(by_memory(replace(TWO, capacity=15)))
-    assert [p.space for p in capped] == [10, 5]
-
-
-def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
-    memories = (Memory("a", 0, 10), Memory("b", 10, 30))
-    problem = Problem((buffer("x", 1, 0, 1, "b", alignment=4), buffer("y", 1, 0, 1, "b")), None, memories)
-    parts = some(by_memory(problem))
-    assert [(p.base, p.space) for p in parts] == [(12, 18)]
-    assert check(problem, solve(problem, "naive").plan) == ()
 
 
 def test_one_memory_need_not_be_named() -> None:

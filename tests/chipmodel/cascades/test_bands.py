@@ -23,8 +23,7 @@ def three(stride: int = 1, kernel: int = 3) -> Program:
 def cascade(program: Program, bands: int, rolls: bool = True) -> CascadeWork:
     ops = list(program.ops())
     op = cascade_op(program, ops, CascadeChoice(tuple(o.name for o in ops), (1, 1, 1), rolls, bands=bands))
-    assert isinstance(op.work, CascadeWork)
-    return op.work
+    return of_kind(CascadeWork, op.work)
 
 
 def columns(work: CascadeWork, op: int) -> list[Interval | None]:

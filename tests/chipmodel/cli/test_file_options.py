@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from chipmodel.cli.file_options import FileCommand, FileType, Reads, Store, Writes, WritesInFolder, label_of
 from chipmodel.cli.main import COMMANDS, commands
 from chipmodel.errors import BadInput
-from tests.support.narrowed import of_kind
+from tests.support.narrowed import of_kind, some
 
 TEXTS = {
     *("free", "dtype", "shapes", "iterations", "values", "probability", "states", "steady_state"),
@@ -29,8 +29,7 @@ Spelling = Callable[[Path], Path]
 def command_named(name: str) -> click.Command:
     with commands.make_context("chipmodel", [name], resilient_parsing=True) as context:
         command = commands.get_command(context, name)
-    assert command is not None
-    return command
+    return some(command)
 
 
 def file_parameters(name: str) -> list[click.Parameter]:

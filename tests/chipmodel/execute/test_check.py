@@ -22,6 +22,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
 from dma.stream import streamers
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -90,8 +91,7 @@ def _other_rows(command: Command) -> Command:
 
 def _swapped_weights(command: Command) -> Command:
     """Weights of the first slice instead of the command's own."""
-    assert isinstance(command, DmaStart)
-    return replace(command, psram=0)
+    return replace(of_kind(DmaStart, command), psram=0)
 
 
 def _reversed(command: Command) -> Command:

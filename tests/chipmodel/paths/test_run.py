@@ -140,8 +140,7 @@ def test_a_workload_from_file_to_answer() -> None:
 def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None:
     """It knows that the inferences follow one another, so that it is above that of a loop of ops."""
     result = with_paths(run(PlanRequest(steady(build("dnn_kws"), 3), load_chip("gap9-psram"))))
-    assert result.paths is not None
-    assert result.paths.worst.lower_bound == result.lower_bound_cycles
+    assert some(result.paths).worst.lower_bound == result.lower_bound_cycles
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.fuzz.execution import random_concats
 from tests.support.chips import with_memory
-from tests.support.narrowed import some
+from tests.support.narrowed import of_kind, some
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
@@ -200,8 +200,7 @@ def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
     program = inception()
     concat = op_named(program, "both")
     left = some(left_to_move(program, concat, frozenset({"b"})))
-    assert isinstance(concat.work, Vector)
-    assert left.work == replace(concat.work, elements=256, in_bytes=256, out_bytes=256)
+    assert left.work == replace(of_kind(Vector, concat.work), elements=256, in_bytes=256, out_bytes=256)
     assert left_to_move(program, concat, frozenset({"a", "b"})) is None
     assert left_to_move(program, concat, frozenset()) is concat
     timed = replace(concat, cycles=100)

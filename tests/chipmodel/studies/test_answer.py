@@ -25,6 +25,7 @@ from solvers.core.outcome import Limits
 from solvers.registry import packer_named
 from tests.chipmodel.studies.support import tasks
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 from workloads.load import load
 
 
@@ -66,8 +67,7 @@ def test_a_row_has_the_energy_of_its_run_where_the_chip_file_says_it(cores: str)
     known, unknown = answered(text + f"set: {{cores: [{cores}]}}")
     program = reuse(load("zoo:autoencoder"), "all")
     energy = result_energy(run(PlanRequest(program, load_chip("gap9", [f"cores={cores}"]), streamer="sync")))
-    assert energy is not None
-    assert known.microjoules == pytest.approx(energy.microjoules)
+    assert known.microjoules == pytest.approx(some(energy).microjoules)
     assert unknown.microjoules is None
 
 
@@ -130,8 +130,7 @@ def test_a_packing_is_minimised_and_then_compared_with_its_capacity(tmp_path: Pa
 
 def test_a_heuristic_that_misses_the_capacity_proves_nothing() -> None:
     (row,) = answered("workloads: 'guillotine:n=40,seed=1'\npackers: large-first")
-    assert row.peak_bytes is not None
-    assert row.peak_bytes > (row.capacity_bytes or 0) == 1 << 20
+    assert some(row.peak_bytes) > (row.capacity_bytes or 0) == 1 << 20
     assert (row.status, row.fits) == ("does not fit", False)
 
 

@@ -351,11 +351,9 @@ def test_an_arms_result_takes_the_name_of_the_ifs() -> None:
         builder.add_if("if", [("only", [])], a)
     builder.rename(body, "a", "joined")
     first, loop, gate = body
-    assert isinstance(first, Op)
     assert isinstance(loop, Loop)
-    assert isinstance(gate, If)
-    assert first.outputs == ("joined",)
-    assert (loop.carried, gate.condition) == (("joined",), "joined")
+    assert of_kind(Op, first).outputs == ("joined",)
+    assert (loop.carried, of_kind(If, gate).condition) == (("joined",), "joined")
     (b,) = loop.body
     assert isinstance(b, Op)
     assert (b.inputs, b.overwrites, b.outputs) == (("joined",), "joined", ("b",))

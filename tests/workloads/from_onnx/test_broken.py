@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chipmodel.errors import BadInput
-from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, onnx
+from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, nodes, onnx
 from workloads.from_onnx.lowering import MICROSOFT
 from workloads.from_onnx.program import load_onnx
 
@@ -18,21 +18,16 @@ EXP = node("Exp", "x", "y")
 
 
 def _network() -> Any:
-    nodes = [
-        node("Conv", "x w b", "c", name="first", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c s b m v", "n"),
-        node("Relu", "n", "r"),
-        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Shape", "p", "shape"),
-        node("Gather", "shape zero", "batch"),
-        node("Concat", "batch minus", "flat", axis=0),
-        node("Reshape", "p flat", "f"),
-        node("Gemm", "f d e", "g", transB=1),
-        node("Softmax", "g", "y"),
-    ]
+    made = nodes(
+        "first = Conv x w b; kernel_shape: [3, 3], pads: [1, 1, 1, 1]",
+        *("n = BatchNormalization first s b m v", "r = Relu n"),
+        *("p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "shape = Shape p"),
+        *("batch = Gather shape zero", "flat = Concat batch minus; axis: 0", "f = Reshape p flat"),
+        *("g = Gemm f d e; transB: 1", "y = Softmax g"),
+    )
     constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,), "minus": ints(-1)}
     constants |= {"zero": ints(0)} | dict.fromkeys("bsmv", (4,))
-    return model(nodes, {"x": ["N", 3, 8, 8]}, "y", constants)
+    return model(made, {"x": ["N", 3, 8, 8]}, "y", constants)
 
 
 BYTES = _network().SerializeToString()

@@ -11,8 +11,8 @@ from chipmodel.model.program import Program
 from chipmodel.model.work import Vector
 from tests.support.narrowed import of_kind
 from tests.support.onnx_oracle import imported
-from tests.workloads.from_onnx.support_models import kinds, load, model, node, operations
-from tests.workloads.from_onnx.test_graphs import GRAPHS, graph_model, nodes
+from tests.workloads.from_onnx.support_models import kinds, load, model, node, nodes, operations
+from tests.workloads.from_onnx.test_graphs import GRAPHS, graph_model
 
 NORM: dict[str, Any] = {"s": (8,), "b": (8,), "m": (8,), "v": (8,)}
 CONV = node("Conv", "x w", "c", kernel_shape=[1, 1])

@@ -14,6 +14,7 @@ from tests.workloads.from_onnx.support_models import (
     load,
     model,
     node,
+    nodes,
     onnx,
     operations,
     reference_shapes,
@@ -214,18 +215,14 @@ def test_a_shape_that_follows_from_the_inputs_is_not_for_the_option(tmp_path: Pa
 
 @pytest.mark.parametrize("opset", range(9, NEWEST + 1))
 def test_every_operator_set_since_9(opset: int, tmp_path: Path) -> None:
-    nodes = [
-        node("Conv", "x w b", "c", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c s b m v", "n"),
-        node("Relu", "n", "r"),
-        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Flatten", "p", "f"),
-        node("Gemm", "f d e", "g", transB=1),
-        node("Softmax", "g", "y", axis=1),
-    ]
+    made = nodes(
+        *("c = Conv x w b; kernel_shape: [3, 3], pads: [1, 1, 1, 1]", "n = BatchNormalization c s b m v"),
+        *("r = Relu n", "p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "f = Flatten p"),
+        *("g = Gemm f d e; transB: 1", "y = Softmax g; axis: 1"),
+    )
     constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,)}
     constants |= dict.fromkeys("bsmv", (4,))
-    program = load(tmp_path, model(nodes, {"x": [1, 3, 8, 8]}, "y", constants, opset=opset), strict=True)
+    program = load(tmp_path, model(made, {"x": [1, 3, 8, 8]}, "y", constants, opset=opset), strict=True)
     assert kinds(program) == ["conv", "max_pool", "dense", "softmax"]
     assert (program.macs, program.notes) == (64 * 4 * 27 + 640, ())
 

@@ -9,6 +9,7 @@ import pytest
 
 from chipmodel.model.program import Program
 from chipmodel.model.work import Conv
+from tests.support.narrowed import of_kind
 from tests.workloads.from_onnx.support_models import ints, kinds, load, model, node, operations
 
 IMAGE = {"x": [1, 4, 7, 6]}
@@ -28,8 +29,7 @@ def _loaded(tmp_path: Path, *nodes: Any, outputs: str = "y", **constants: Any) -
 def test_the_padding_is_added_to_the_convolutions_own(tmp_path: Path) -> None:
     program = _loaded(tmp_path, node("Pad", "x pads", "p"), CONV)
     (op,) = operations(program)
-    assert isinstance(op.work, Conv)
-    window = op.work.window
+    window = of_kind(Conv, op.work).window
     assert (window.in_h, window.in_w, window.out_h, window.out_w) == (7, 6, 7, 7)
     assert (window.pad_top, window.pad_left, window.pad_bottom, window.pad_right) == (1, 1, 1, 2)
     assert list(program.tensors) == ["x", "y"]
@@ -55,8 +55,7 @@ def test_padding_moves_behind_quantisation(tmp_path: Path) -> None:
     ]
     program = _loaded(tmp_path, *nodes, scale=scalar(0.5), point=scalar(3, "int8"))
     (op,) = operations(program)
-    assert isinstance(op.work, Conv)
-    assert op.work.window.pad_right == 2
+    assert of_kind(Conv, op.work).window.pad_right == 2
 
 
 @pytest.mark.parametrize(("value", "kept"), [(3, ["conv"]), (0, ["pad", "conv"])])

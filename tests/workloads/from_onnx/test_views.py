@@ -8,7 +8,8 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from tests.support.onnx_oracle import Array, imported, real_model
-from tests.workloads.from_onnx.test_graphs import check, floats, nodes
+from tests.workloads.from_onnx.support_models import nodes
+from tests.workloads.from_onnx.test_graphs import check, floats
 
 OPSET = 19
 

@@ -28,14 +28,13 @@ def test_an_arms_own_tensor_becomes_the_output_and_an_outer_one_is_copied() -> N
     )
     _, gate, after = made.body
     assert isinstance(gate, If)
-    assert isinstance(after, Op)
     yes, no = gate.arms
     assert (gate.condition, yes.name, no.name) == ("score", "yes", "no")
     assert kinds(yes.body) == ["relu", "abs"]
     assert [op.outputs for op in ops(yes.body)] == [("r",), ("y",)]
     assert kinds(no.body) == ["copy"]
     assert [(op.inputs, op.outputs) for op in ops(no.body)] == [(("x",), ("y",))]
-    assert after.inputs == ("y",)
+    assert of_kind(Op, after).inputs == ("y",)
     assert "s" not in made.tensors
     assert made.notes == ("the arm 'no' copies 'x' to 'y'",)
 
@@ -106,11 +105,10 @@ def test_a_loop_copies_in_before_and_over_at_the_end_of_each_iteration() -> None
     before, loop, after = made.body
     assert isinstance(before, Op)
     assert isinstance(loop, Loop)
-    assert isinstance(after, Op)
     assert (before.kind, before.inputs, before.outputs) == ("copy", ("x",), ("h",))
     assert (loop.iterations, loop.carried, kinds(loop.body)) == (10, ("h",), ["conv", "copy"])
     assert [(op.inputs, op.outputs) for op in ops(loop.body)] == [(("h",), ("n",)), (("n",), ("h",))]
-    assert after.inputs == ("h",)
+    assert of_kind(Op, after).inputs == ("h",)
     assert made.macs == 10 * 256 * 64
 
 

@@ -10,7 +10,7 @@ import pytest
 import chipmodel as cm
 from chipmodel.api.decode import TOKENS, contexts
 from chipmodel.errors import BadInput
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.workloads.from_onnx.support_models import model, node
 
 QUICK = ("--streamer", "resident-knapsack", "--packer", "large-first", "--cascade", "off")
@@ -41,14 +41,12 @@ def decoder(path: Path, total: str = "past_sequence_length + sequence_length") -
 
 
 @pytest.mark.slow
-def test_each_length_has_the_cycles_of_its_own_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_length_has_the_cycles_of_its_own_plan(tmp_path: Path, call: Call) -> None:
     """The cache is 5 KiB of 160 at 16 tokens, and does not fit at 512."""
     page = tmp_path / "d.html"
     built_in = "zoo:stories?variant=260K"
     arguments = ("decode", built_in, "--context", "1,16,512", *SMALL, *QUICK)
-    code, out, _ = call(capsys, *arguments, "--json", "-", "--html", str(page))
+    code, out, _ = call(*arguments, "--json", "-", "--html", str(page))
     assert code == 0
     found = json.loads(out)["lengths"]
     assert [each["context"] for each in found] == [1, 16, 512]
@@ -88,9 +86,9 @@ def test_more_tokens_in_a_row_take_as_long_each() -> None:
 
 
 @pytest.mark.slow
-def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, call: Call) -> None:
     file = decoder(tmp_path / "decoder.onnx")
-    code, out, _ = call(capsys, "decode", str(file), "--context", "1..5", *QUICK, "--json", "-")
+    code, out, _ = call("decode", str(file), "--context", "1..5", *QUICK, "--json", "-")
     assert code == 0
     found = json.loads(out)
     assert [each["context"] for each in found["lengths"]] == [1, 2, 4, 5]
@@ -98,14 +96,14 @@ def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.
     other = decoder(tmp_path / "other.onnx", "total_sequence_length")
     same = cm.decode(str(other), context=[1, 2, 4, 5], total_size="total_sequence_length", **OPTIONS)
     assert [each["token_cycles"] for each in same.rows()] == [e["token_cycles"] for e in found["lengths"]]
-    code, out, _ = call(capsys, "decode", str(file), "--context", "4", *QUICK)
+    code, out, _ = call("decode", str(file), "--context", "4", *QUICK)
     assert code == 0
     assert "a context of 4; the cache stays on chip" in " ".join(out.split())
 
 
-def test_no_plan_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_plan_is_an_answer(call: Call) -> None:
     small = ("--context", "4", "--set", "psram.bytes=64KiB")
-    code, out, _ = call(capsys, "decode", "zoo:stories?variant=260K", *small, *QUICK)
+    code, out, _ = call("decode", "zoo:stories?variant=260K", *small, *QUICK)
     assert (code, "no plan" in out) == (1, True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.verify.packing_answer import judge, read_claim
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.mistakes import mistakes
 from workloads.packing.problem_csv import parse_packing
 
@@ -112,11 +112,11 @@ def test_a_document_that_is_not_an_answer_is_refused(changes: dict[str, Any], me
     test_a_text_that_is_not_an_answer_is_refused(json.dumps(GOOD | changes), message)
 
 
-def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_line(tmp_path: Path, call: Call) -> None:
     problem, answer = tmp_path / "p.csv", tmp_path / "a.json"
     problem.write_text(TEXT)
-    assert call(capsys, "pack", str(problem), "--packer", "large-first", "--json", str(answer))[0] == 0
-    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    assert call("pack", str(problem), "--packer", "large-first", "--json", str(answer))[0] == 0
+    code, out, _ = call("check", str(answer), str(problem))
     assert (code, out) == (
         0,
         "correct: 5 buffers, optimal, peak 12 B; the bound of 12 B is verified: a live set\n",
@@ -124,9 +124,9 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     values = json.loads(answer.read_text())
     values["offsets"]["b1"] += 1
     answer.write_text(json.dumps(values))
-    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    code, out, _ = call("check", str(answer), str(problem))
     assert (code, out[:6]) == (1, "wrong:")
     answer.write_text("{}")
-    code, out, err = call(capsys, "check", str(answer), str(problem))
+    code, out, err = call("check", str(answer), str(problem))
     assert (code, out) == (2, "")
     assert str(answer) in err

@@ -19,7 +19,7 @@ from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 from workloads.packing.problem_csv import parse_packing
 from workloads.zoo import build
@@ -173,13 +173,13 @@ def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
     assert check(resnet18, pool(resnet18, 0)) == ()
 
 
-def test_simulate_gives_resnet18s_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_gives_resnet18s_nodes(tmp_path: Path, call: Call) -> None:
     """Beside the network's input, which the source has outside of its pool, and with weights where they lie:
     a tensor larger than all before it begins a node, the others lie in one of these."""
     words = "zoo:resnet18?input=448 --dtype float32 --packer pool:0 --streamer sync --cascade off"
     chip = ("--chip", ROOT / "bench" / "framework_platform.yaml", "--set", "weights.in_place=always")
     plan = tmp_path / "plan.json"
-    assert call(capsys, "simulate", *words.split(), *chip, "--plan", plan)[0] == 0
+    assert call("simulate", *words.split(), *chip, "--plan", plan)[0] == 0
     made = json.loads(plan.read_text())
     starts = sorted({buffer["offset"] for buffer in made["buffers"]})
     sizes = [stop - start for start, stop in pairwise([*starts, made["peak_bytes"]])]

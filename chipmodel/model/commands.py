@@ -237,6 +237,8 @@ class Acquire:
 Plain = DmaStart | DmaMove | DmaWait | Compute | Release | Acquire
 """The commands that remain when branches are decided and loops are unrolled."""
 Command = Plain | Branch | Repeat
+Anchor = Compute | Branch | Repeat
+"""What has a place in the program's tree; every other command belongs to one of these."""
 
 
 class Deadlock(RuntimeError):
@@ -247,14 +249,46 @@ def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
     """Every command below ``commands``, including branches and loops themselves."""
     for command in commands:
         yield command
+        for body in bodies_of(command):
+            yield from walk(body)
+
+
+def bodies_of(command: Command) -> tuple[tuple[Command, ...], ...]:
+    """The commands of each arm of a branch, or of a loop's body; nothing inside any other command."""
+    if isinstance(command, Repeat):
+        return (command.body,)
+    return tuple(arm.body for arm in command.arms) if isinstance(command, Branch) else ()
+
+
+def node_name(anchor: Anchor) -> str:
+    """The op, branch or loop that ``anchor`` runs."""
+    return anchor.op if isinstance(anchor, Compute) else anchor.name
+
+
+def operands(command: Command) -> tuple[Located, ...]:
+    """What ``command`` moves, reads or writes in SharedMemory."""
+    match command:
+        case DmaStart():
+            return (command.at,)
+        case Compute():
+            return (*command.reads, *command.writes)
+        case Branch() if command.condition:
+            return (command.condition,)
+        case _:
+            return ()
+
+
+def along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[Plain]:
+    """The commands that run on ``path``, by the arm of each branch and iterations of each loop."""
+    for command in commands:
         match command:
             case Branch():
-                for arm in command.arms:
-                    yield from walk(arm.body)
+                yield from along(next(a.body for a in command.arms if a.name == path[command.name]), path)
             case Repeat():
-                yield from walk(command.body)
+                for _ in range(int(path[command.name])):
+                    yield from along(command.body, path)
             case _:
-                pass
+                yield command
 
 
 def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import (
     Acquire,
+    Anchor,
     Branch,
     Command,
     Compute,
@@ -26,6 +27,7 @@ from chipmodel.model.commands import (
     DmaWait,
     Release,
     Repeat,
+    node_name,
     walk,
 )
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
@@ -46,7 +48,7 @@ def verify_cores(
 ) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of each core's commands and its ``cascades``."""
     faults: list[str] = []
-    runs = [set(_nodes_run(commands)) for commands in streams]
+    runs = [{node_name(each) for each in commands if isinstance(each, Anchor)} for commands in streams]
     core_of: dict[str, int] = {}
     for node in program.body:
         on = [core for core, names in enumerate(runs) if node.name in names]
@@ -68,18 +70,6 @@ def verify_cores(
     faults += _deadlocks(progress)
     faults += _psram_faults(program, parts, progress)
     return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
-
-
-def _nodes_run(commands: tuple[Command, ...]) -> Iterator[str]:
-    """Names of the nodes that the outermost commands run."""
-    for command in commands:
-        match command:
-            case Compute():
-                yield command.op
-            case Branch() | Repeat():
-                yield command.name
-            case _:
-                pass
 
 
 def misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]:

@@ -299,13 +299,10 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
     """
     path: dict[str, str] = {}
     for command in walk(commands):
-        match command:
-            case Branch():
-                path[command.name] = _arm(command, choices)
-            case Repeat():
-                path[command.name] = _iterations(command, choices)
-            case _:
-                pass
+        if isinstance(command, Branch):
+            path[command.name] = _arm(command, choices)
+        elif isinstance(command, Repeat):
+            path[command.name] = _iterations(command, choices)
     for name in choices:
         if name not in path:
             hint = f"there are: {', '.join(path)}" if path else "the workload has no if and no loop"

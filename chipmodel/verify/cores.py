@@ -115,13 +115,9 @@ def _protocol(part: CorePart, commands: tuple[Command, ...]) -> list[str]:
 
 
 def _made(command: Command) -> tuple[str, ...]:
-    match command:
-        case Compute():
-            return tuple(place.part.name for place in command.writes)
-        case DmaStart() if command.direction == "store":
-            return (command.at.part.name,)
-        case _:
-            return ()
+    if isinstance(command, Compute):
+        return tuple(place.part.name for place in command.writes)
+    return (command.part.name,) if isinstance(command, DmaStart) and command.direction == "store" else ()
 
 
 def _unacquired(

@@ -16,9 +16,10 @@ from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun,
 from chipmodel.execute.op_part import Evaluate, OpPart, Streams, banded_ops
 from chipmodel.execute.reference import Reference, defined_bytes, random_inputs, random_weights, reference
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
+from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
 

@@ -8,6 +8,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Part, Phase, Traffic, traffic_of
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 
@@ -243,21 +244,6 @@ Anchor = Compute | Branch | Repeat
 
 class Deadlock(RuntimeError):
     """Every sequencer waits for another, and no transfer is in flight: the commands are wrong."""
-
-
-def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
-    """Every command below ``commands``, including branches and loops themselves."""
-    for command in commands:
-        yield command
-        for body in bodies_of(command):
-            yield from walk(body)
-
-
-def bodies_of(command: Command) -> tuple[tuple[Command, ...], ...]:
-    """The commands of each arm of a branch, or of a loop's body; nothing inside any other command."""
-    if isinstance(command, Repeat):
-        return (command.body,)
-    return tuple(arm.body for arm in command.arms) if isinstance(command, Branch) else ()
 
 
 def node_name(anchor: Anchor) -> str:

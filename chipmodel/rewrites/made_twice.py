@@ -17,7 +17,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from math import inf
 
-from chipmodel.model.program import Body, Node, Op, Program, bodies, with_bodies
+from chipmodel.model.program import Body, Node, Op, Program, with_bodies
+from chipmodel.model.tree import bodies
 from chipmodel.model.work import Pool
 from chipmodel.records import dataclass
 from chipmodel.rewrites.channel_parts import FIRST_MARK, SLICE_MARK

@@ -147,15 +147,9 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
 def _fault_words(task: PointTask, fault: str) -> str:
     """What a planner says that cannot be, of which point, and the command that answers it again."""
     point = task.point
-    chosen = (
-        point.packer,
-        point.merge,
-        point.streamer,
-        *(f"{name}={value}" for name, value in point.overrides),
-    )
-    where = (
-        f"{point.workload}{f' on {point.chip}' if point.chip else ''} with {', '.join(filter(None, chosen))}"
-    )
+    changes = (f"{name}={value}" for name, value in point.overrides)
+    chosen = ", ".join(filter(None, (point.packer, point.merge, point.streamer, *changes)))
+    where = f"{point.workload}{f' on {point.chip}' if point.chip else ''} with {chosen}"
     return f"{where}: {fault}; again: chipmodel study STUDY.yaml --only {task.key[:KEY_DIGITS]}"
 
 

@@ -11,18 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import reduce
 
-from chipmodel.model.commands import (
-    Anchor,
-    Branch,
-    Command,
-    Compute,
-    DmaStart,
-    DmaWait,
-    Located,
-    Repeat,
-    walk,
-)
+from chipmodel.model.commands import Anchor, Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Part
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 

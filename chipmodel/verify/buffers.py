@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import SharedMemory
-from chipmodel.model.commands import Command, Located, operands, walk
+from chipmodel.model.commands import Command, Located, operands
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlannedBuffer
 from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.verify.cascade_table import CascadeTable

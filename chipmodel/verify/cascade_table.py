@@ -10,9 +10,10 @@ from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat, walk
-from chipmodel.model.program import Op, Program, bodies, nodes, reads
+from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
+from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.tree import bodies, walk
 from chipmodel.model.work import Vector
 from chipmodel.verify.coverage import covers
 
@@ -239,7 +240,7 @@ _ANCHORS = (Compute, Branch, Repeat)
 
 def _neighbours(program: Program, names: Sequence[str]) -> bool:
     """Whether the ops ``names`` follow one another in one body."""
-    for body in (program.body, *(inner for node in nodes(program.body) for inner in bodies(node))):
+    for body in (program.body, *(inner for node in walk(program.body) for inner in bodies(node))):
         listed = [node.name if isinstance(node, Op) else "" for node in body]
         if names[0] in listed:
             start = listed.index(names[0])

@@ -28,11 +28,11 @@ from chipmodel.model.commands import (
     Release,
     Repeat,
     node_name,
-    walk,
 )
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 

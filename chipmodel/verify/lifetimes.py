@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.model.commands import Branch, Command, Compute, walk
+from chipmodel.model.commands import Branch, Command, Compute
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
 NOTHING: Mapping[str, str] = MappingProxyType({})

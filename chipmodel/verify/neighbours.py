@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chipmodel.model.commands import Anchor, Command, Repeat, bodies_of, node_name
+from chipmodel.model.commands import Anchor, Command, Repeat, node_name
+from chipmodel.model.tree import bodies
 
 
 class Neighbours(NamedTuple):
@@ -28,7 +29,7 @@ def placed_commands(commands: tuple[Command, ...], loop: str = "") -> Iterator[N
     for command, later in zip(commands, reversed(following), strict=True):
         yield Neighbours(command, before, later, loop)
         before = command if isinstance(command, Anchor) else before
-        for body in bodies_of(command):
+        for body in bodies(command):
             yield from placed_commands(body, command.name if isinstance(command, Repeat) else loop)
 
 

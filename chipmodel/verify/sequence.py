@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from chipmodel.model.commands import Anchor, Command, Compute, node_name, walk
+from chipmodel.model.commands import Anchor, Command, Compute, node_name
 from chipmodel.model.program import Node
+from chipmodel.model.tree import walk
 
 
 def sequence_faults(commands: tuple[Command, ...]) -> Iterator[str]:

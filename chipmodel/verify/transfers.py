@@ -15,10 +15,10 @@ from chipmodel.model.commands import (
     DmaWait,
     Release,
     Repeat,
-    walk,
 )
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS
+from chipmodel.model.tree import walk
 from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.memory_state import of_any_iteration
 from chipmodel.verify.neighbours import Neighbours, named, placed_commands

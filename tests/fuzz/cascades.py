@@ -19,9 +19,10 @@ from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip import Chip, InPlaceReading
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.attributes import AlongAxis, AxisOrder
-from chipmodel.model.commands import Compute, walk
+from chipmodel.model.commands import Compute
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import steps
+from chipmodel.model.tree import walk
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest

@@ -12,8 +12,9 @@ from chipmodel.execute.check import PathVerdict, PlanRun, check_path, check_path
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.op_part import OpPart
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path, walk
+from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
 from chipmodel.model.program import Op, Program
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan

@@ -8,8 +8,9 @@ from hypothesis import assume, given, settings, strategies as st
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Compute, walk
+from chipmodel.model.commands import Compute
 from chipmodel.model.program import Loop, Op, Program, ops
+from chipmodel.model.tree import walk
 from chipmodel.model.work import Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.lower import lower

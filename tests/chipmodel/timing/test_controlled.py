@@ -150,14 +150,3 @@ def test_long_transfers_come_to_the_cycles_a_byte(chip: Chip) -> None:
     for direction in DIRECTIONS:
         long = transfer_cycles(chip, direction, 1 << 30)
         assert long == pytest.approx(float(cycles_per_byte(chip, direction)) * (1 << 30), rel=0.001)
-
-
-def test_chips_that_would_hold_ce_low_or_high_wrongly_are_caught_in_use() -> None:
-    """A chip file that says so is refused (test_chip_file); this is the simulator's own assertion."""
-    for limit in (
-        replace(PULP.psram, ce_low_max_us=Fraction(3)),
-        replace(PULP.psram, ce_high_ns=Fraction(61)),
-    ):
-        broken = replace(PULP, psram=limit)
-        with pytest.raises(AssertionError, match=r"CE# (low|high) for"):
-            transfer_cycles(broken, "load", 64)

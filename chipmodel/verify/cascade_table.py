@@ -39,11 +39,9 @@ class CascadeTable:
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
         stay = self._stay(cascade)
         sizes = [self.program.block_bytes(op) for op in stay]
-        for name, start, size in zip(
-            (op.name for op in stay), accumulate(sizes, initial=0), sizes, strict=False
-        ):
+        for op, stop, size in zip(stay, accumulate(sizes), sizes, strict=True):
             if size:
-                yield name, Interval(start, start + size)
+                yield op.name, Interval(stop - size, stop)
 
     def _inside(self, cascade: CascadeOps) -> frozenset[str]:
         own = [self.ops[name] for name in cascade.ops if name in self.ops]
@@ -85,9 +83,11 @@ class CascadeTable:
 
     def comes_from_outside(self, op: str, tensor: str) -> bool:
         """Whether the cascade of ``op``, if there is one, does not make ``tensor``."""
-        cascade = self.of_op.get(op)
-        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
-        return tensor not in inside and self.maker(op, tensor) is None
+        return tensor not in self.inside_of(op) and self.maker(op, tensor) is None
+
+    def inside_of(self, op: str) -> frozenset[str]:
+        """The tensors that nothing but the ops of the cascade of ``op`` needs; none for no cascade."""
+        return self.inside[self.of_op[op].name] if op in self.of_op else frozenset()
 
     def maker(self, op: str, tensor: str) -> Op | None:
         """The op of the same cascade that makes ``tensor``, which ``op`` may read before it is complete."""
@@ -149,7 +149,7 @@ class CascadeTable:
         """Operands whose buffer rolls and must not, or the other way round: rows of the tensors inside a
         cascade lie in buffers of their own, which all roll or none."""
         cascade = self.of_op.get(step.op)
-        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
+        inside = self.inside_of(step.op)
         for place in (*step.reads, *step.writes):
             is_inside = place.part.name in inside and not place.part.weights
             if place.rolls and self.comes_from_outside(step.op, place.part.name):

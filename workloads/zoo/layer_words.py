@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from chipmodel.model.attributes import AxisOrder, OverAxes, PixelBlocks
+from chipmodel.model.attributes import AlongAxis, AxisOrder, OverAxes, PixelBlocks
 from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Value, tensor_bytes
@@ -25,12 +25,13 @@ def conv(net: ProgramBuilder, name: str, x: Value, channels: int, given: Letters
     dilation, kernel = given.get("d", 1), given.get("k", 1)
     usual: Padding = dilation * (kernel // 2) if dilation > 1 else 0 if "u" in given else "same"
     kernels = (kernel, given.get("l", kernel)) if kernel else (x.shape[2], x.shape[3])
+    stride = given.get("s", 1)
     return net.conv(
         name,
         x,
         channels,
         kernels if len(x.shape) == 4 else kernel,
-        stride=given.get("s", 1),
+        stride=(stride, given["x"]) if "x" in given else stride,
         pad=_pad(given, usual),
         dilation=dilation,
         groups=given.get("g", 1),
@@ -147,6 +148,13 @@ def lrn(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
     return net.vector("lrn", name, [x], rows=1)
 
 
+def crelu(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
+    """x and -x joined along the channels; the ReLU is fused."""
+    batch, channels, height, width = x.shape
+    shape, along = (batch, 2 * channels, height, width), AlongAxis(1, channels)
+    return net.vector("crelu", name, [x], shape, rows=height, attributes=along)
+
+
 def total(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
     """The sum over the numbers of a row."""
     return net.vector("reduce_sum", name, [x], (1, 1), rows=1, attributes=OverAxes((1,)))
@@ -231,6 +239,7 @@ SIZED: Mapping[str, Callable[[ProgramBuilder, str, Value, int], Value]] = {
     "widen": layers.pad_channels,
     "interleave": layers.shuffle_channels,
     "lrn": lrn,
+    "crelu": crelu,
     "sum": total,
     "half": half,
     "shuffle": shuffle,

@@ -19,7 +19,8 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 ``input:1,49,10``               the input: channels, rows, columns (by default a square image of 3 channels)
 ``conv:16,k3,s2``               a convolution, by default 1x1, of the whole image with ``k0``; ``dw:k3`` a
                                 depthwise one; ``sep:16`` both; ``b0`` has no bias, ``p1011`` pads each side
-                                by its own, ``m24`` is 1x1 to 24, then as given, then 1x1
+                                by its own, ``x1`` is the stride along rows where it is another, ``m24`` is
+                                1x1 to 24, then as given, then 1x1
 ``match:a``                     a 1x1 convolution to the shape of ``a``, nothing where it has that
 ``up-conv:16,k2,s2``            a transposed convolution
 ``max:3,s2`` ``avg:2`` ``mean`` pooling; by default the stride is the kernel, and ``mean`` is of all the
@@ -46,10 +47,12 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 ``up:2`` ``up:a``               enlarges the image: twice, or to the size of ``a``; ``n`` repeats pixels
 ``add( ... )``                  a residual: the sum of what is inside and of its input, which a
                                 convolution projects where the shapes differ
-``3*( ... )``                   three times; ``m=times:3,basic,64`` is the block ``basic:64`` three times,
-                                called ``m.0`` to ``m.2``, and ``times:1..3`` without the first
+``3*( ... )``                   three times; ``m@=times:3,basic,64`` is the block ``basic:64`` three times,
+                                called ``m0`` to ``m2``, and ``times:1..3`` without the first
 ``b=if:y,run=1/2( run( ... )``  a branch of so many arms, with their probabilities, which the tensor so far
-``skip( ... ) )``               decides; the last tensor of each arm becomes ``y``
+``skip( ... ) )``               decides; the last tensor of each arm becomes ``y``, or ``run.a`` becomes
+                                ``a`` and ``run.b`` ``b`` with ``if:a+b``
+``call:a``                      the tensor so far is called ``a``, not as the layer that made it
 ``out``                         an output; the last tensor is one anyway
 ==============================  ==========================================================================
 """
@@ -133,19 +136,28 @@ class LayeredNetwork:
     def _branch(self, kind: str, inner: Sequence[str]) -> None:
         """Append an ``if``, which the tensor so far decides; the last tensor of each arm is its result."""
         name, _, given = kind.partition("=if:")
-        result, *chances = given.split(",")
-        result, start = self.scopes[-1] + result, 0
+        listed, *chances = given.split(",")
+        results, start = listed.split("+"), 0
         condition, arms = self.now, list[tuple[str, list[Node]]]()
         while start < len(inner):
-            end = _closing(inner, start)
+            end, arm = _closing(inner, start), inner[start][:-1]
             with self.net.block() as body:
                 self._append(inner[start + 1 : end])
-            if self.now.name != result:
-                self.net.rename(body, self.now.name, result)
-            arms.append((inner[start][:-1], body))
-            self.x, start = Value(result, self.now.shape, self.now.dtype), end + 1
+            for result in results:
+                made = self.now if len(results) == 1 else self.called(f"{arm}.{result}")
+                self.x = self._result(body, made, result)
+            arms.append((arm, body))
+            start = end + 1
         likely = {arm: Fraction(chance) for arm, _, chance in (each.partition("=") for each in chances)}
         self.net.add_if(self.scopes[-1] + name, arms, condition, likely)
+
+    def _result(self, body: list[Node], made: Value, name: str) -> Value:
+        """What an arm has made, under the name that it has after the branch."""
+        full = self.scopes[-1] + name
+        if made.name != full:
+            self.net.rename(body, made.name, full)
+        self.saved[full] = Value(full, made.shape, made.dtype)
+        return self.saved[full]
 
     def output(self, x: Value) -> None:
         """Make ``x`` an output, if it is none yet."""
@@ -193,6 +205,8 @@ class LayeredNetwork:
             self.x = self.called(texts[0])
         elif kind == "out":
             self.output(self.now)
+        elif kind == "call":
+            self.x = self.net.renamed(self.now, self.scopes[-1] + texts[0])
         else:
             self._make(kind, texts, self._name(kind) if name is None else name)
 
@@ -202,7 +216,7 @@ class LayeredNetwork:
             self._block(name, self.blocks[kind], texts)
         elif kind == "times":
             for index in range(*map(self.number, texts[0].split(".."))):
-                self._block(f"{name}.{index}", self.blocks[texts[1]], texts[2:])
+                self._block(name.replace("@", str(index)), self.blocks[texts[1]], texts[2:])
         elif kind in self.words:
             self.x = self.words[kind](self, name, texts)
         elif kind in JOINS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
@@ -58,15 +58,6 @@ def separable(
     return net.conv(
         f"{name}.pointwise", depthwise(net, f"{name}.depthwise", x, kernel, stride, pad), channels, 1
     )
-
-
-def separable_chain(
-    net: ProgramBuilder, x: Value, blocks: Iterable[tuple[int, int]], prefix: str = ""
-) -> Value:
-    """Depthwise separable 3x3 convolutions ``conv2``, ``conv3`` ... of these channels and strides."""
-    for i, (channels, stride) in enumerate(blocks, start=2):
-        x = separable(net, f"{prefix}conv{i}", x, channels, 3, stride, "same")
-    return x
 
 
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:

@@ -51,7 +51,7 @@ def test_it_covers_what_loads_plans_and_simulates_and_nothing_that_only_shows() 
         "chipmodel/pipeline/plan.py",
         "chipmodel/npu/cycles.py",
         "workloads/load.py",
-        "workloads/zoo/yolo.py",
+        "workloads/zoo/layered.py",
         "workloads/zoo/networks/classic.yaml",
         "chipmodel/hardware/psram_parts.csv",
         *STILL_DECIDE,

@@ -30,7 +30,7 @@ VIEWS_OF_CONSTANTS = RESHAPES | {"Transpose", "Cast", "CastLike", "QuantizeLinea
 ControlHandler = Callable[["Inference", OnnxNode], None]
 """Adds the facts of the outputs of a node with sub-graphs, and the node itself where it has to run."""
 
-UNSIZED = operators("unsized")
+UNSIZED, MAY_BE_EMPTY = operators("unsized"), operators("may_be_empty")
 NEVER_FOLDED = UNSIZED | operators("random")
 
 
@@ -250,17 +250,7 @@ class Inference:
 
 def _checked(node: OnnxNode, fact: Fact) -> Fact:
     """``fact``, an empty tensor as a constant. Raises BadInput for sizes that the operator cannot give."""
-    empty_allowed = node.op in {
-        "Slice",
-        "Split",
-        "Gather",
-        "Identity",
-        "Cast",
-        "Reshape",
-        "Concat",
-        "Transpose",
-    }
-    if any(size < 0 for size in fact.shape) or (not fact.elements and not empty_allowed):
+    if any(size < 0 for size in fact.shape) or (not fact.elements and node.op not in MAY_BE_EMPTY):
         raise unfit(
             node,
             f"its output {fact.name!r} gets the shape {list(fact.shape)}",

@@ -159,6 +159,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "convolution of a matrix": (lambda: _one("Conv", "x w", {"x": [3, 3]}, constants=WEIGHT), "'bad'"),
     "channels that differ": (lambda: _one("Conv", "x w", {"x": [1, 3, 8, 8]}, constants=WEIGHT), "'bad'"),
     "too few operands": (lambda: _one("Conv", "x", IMAGE), "'bad'"),
+    "too few operands of another domain": (
+        lambda: _one("FusedMatMul", "x", {"x": [2, 3]}, domain=MICROSOFT),
+        "'bad'",
+    ),
     "too many operands": (lambda: _one("Relu", "x x x", IMAGE), "'bad'"),
     "block size of which the square overflows": (
         lambda: _one("DepthToSpace", "x", IMAGE, blocksize=1 << 40),

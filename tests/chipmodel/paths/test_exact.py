@@ -215,6 +215,17 @@ def test_by_hand() -> None:
     assert paths.parts["l", None] == PartTotals(Fraction(3, 2), Fraction(21, 2), 7, 7)
 
 
+def test_each_iteration_decides_again() -> None:
+    commands = (Repeat("l", 2, (gate("g"),)),)
+    (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()
+    assert count_paths(weighted_tree(commands, Chances(), {})) == 4
+    assert end.cycles == 34
+    # a ends at 19: a fast first iteration waits for it, and the second one takes 4 after it.
+    loaded = (start("a", 9), Repeat("l", 2, (gate("g"), wait("a"))))
+    (end,) = walked(weighted_tree(loaded, Chances(), {}), PLAIN).ends.values()
+    assert (end.least, end.most) == (19 + 4, 30 + 30)
+
+
 def test_work_grows_with_the_tree_and_not_with_its_paths() -> None:
     def used(gates: int, iterations: int) -> int:
         body = tuple(c for n in range(gates) for c in (start(f"w{n}", 9), wait(f"w{n}"), gate(f"g{n}")))

@@ -45,21 +45,6 @@ def depthwise(
     return net.conv(name, x, channels, kernel, stride=stride, pad=around, groups=channels)
 
 
-def separable(
-    net: ProgramBuilder,
-    name: str,
-    x: Value,
-    channels: int,
-    kernel: int = 3,
-    stride: int = 1,
-    pad: Padding | None = None,
-) -> Value:
-    """A depthwise convolution, then a 1x1 one to ``channels``."""
-    return net.conv(
-        f"{name}.pointwise", depthwise(net, f"{name}.depthwise", x, kernel, stride, pad), channels, 1
-    )
-
-
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
     """``x`` times its sigmoid: two ops in most int8 graphs, where the sigmoid is a table of its own scale."""
     if net.whole_swish:
@@ -95,13 +80,7 @@ def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
     return net.vector("add", name, [a, b], rows=a.shape[2])
 
 
-def concat(
-    net: ProgramBuilder,
-    name: str,
-    parts: Sequence[Value],
-    axis: int = 1,
-    outputs: Sequence[str] | None = None,
-) -> Value:
+def concat(net: ProgramBuilder, name: str, parts: Sequence[Value], axis: int = 1) -> Value:
     """Tensors joined along an axis, by default that of the channels."""
     first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
     if len({(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}) > 1:
@@ -109,7 +88,7 @@ def concat(
         raise ValueError(f"{name}: {shapes} differ in other axes than {axis}")
     shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
     rows = _rows(first, axis)
-    return net.vector("concat", name, parts, shape, rows=rows, outputs=outputs, attributes=along)
+    return net.vector("concat", name, parts, shape, rows=rows, attributes=along)
 
 
 def split(

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from chipmodel.errors import BadInput
 from tests.support.folders import WORKLOADS
 from tests.support.narrowed import some
-from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
+from workloads.from_yaml.program import parse_yaml_program
 from workloads.from_yaml.schema import schema
+from workloads.load import load
 
 HERE = Path(__file__).parent
 EXAMPLES = sorted(WORKLOADS.glob("*.yaml"))
@@ -79,9 +80,10 @@ def test_message_has_place_mistake_and_hint(case: Case) -> None:
 
 
 def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.yaml", tmp_path):
+    (tmp_path / "folder.yaml").mkdir()
+    for path in (tmp_path / "none.yaml", tmp_path / "folder.yaml"):
         with pytest.raises(BadInput) as raised:
-            load_yaml_program(path)
+            load(str(path))
         assert str(path) in str(raised.value)
         assert raised.value.hint
 
@@ -90,7 +92,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
     path.write_bytes(b"name: t\nops: \xff\xfe\n")
     with pytest.raises(BadInput, match=r"w\.yaml:2:6: ") as raised:
-        load_yaml_program(path)
+        load(str(path))
     assert raised.value.hint
 
 

@@ -10,8 +10,9 @@ import yaml
 
 from chipmodel.errors import BadInput
 from tests.support.folders import WORKLOADS
-from workloads.from_yaml.program import load_yaml_program, parse_yaml_program
+from workloads.from_yaml.program import parse_yaml_program
 from workloads.from_yaml.schema import schema
+from workloads.load import load
 
 EXAMPLES = sorted(path for path in WORKLOADS.glob("*.yaml") if not path.stem.startswith("study"))
 assert EXAMPLES
@@ -84,7 +85,7 @@ FIGURES = [
 @pytest.mark.parametrize(("name", "macs", "parameters", "nodes"), FIGURES)
 def test_examples(name: str, macs: int, parameters: int, nodes: int) -> None:
     (path,) = [p for p in EXAMPLES if p.stem == name]
-    made = load_yaml_program(path)
+    made = load(str(path))
     assert (made.macs, made.parameters, len(made.body)) == (macs, parameters, nodes)
     assert made.source == str(path)
 

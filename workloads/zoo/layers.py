@@ -52,12 +52,6 @@ def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
     return net.elementwise("mul", f"{name}.swish", [x, net.elementwise("sigmoid", f"{name}.sigmoid", [x])])
 
 
-def gated(net: ProgramBuilder, name: str, x: Value, gate: Value) -> Value:
-    """``x`` with each channel scaled by the sigmoid of ``gate``: the end of squeeze and excitation."""
-    gate = net.elementwise("sigmoid", f"{name}.gate", [gate])
-    return net.elementwise("mul", f"{name}.excite", [x, gate])
-
-
 def excited(
     net: ProgramBuilder, name: str, x: Value, middle: int, *, swished: bool = False, clipped: bool = False
 ) -> Value:
@@ -72,7 +66,8 @@ def excited(
     gate = net.conv(f"{name}.restore", gate, x.shape[1], 1)
     if clipped:
         gate = net.elementwise("clip", f"{name}.clip", [gate])
-    return gated(net, name, x, gate)
+    gate = net.elementwise("sigmoid", f"{name}.gate", [gate])
+    return net.elementwise("mul", f"{name}.excite", [x, gate])
 
 
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:

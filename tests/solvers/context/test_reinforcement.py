@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
@@ -26,6 +26,8 @@ def buffers(*rows: tuple[str, int, int, int]) -> Problem:
 
 
 SMALL = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 5, 2, 4))
+LEARNT = buffers(("a", 3, 5, 7), ("b", 2, 2, 6), ("c", 3, 0, 3), ("d", 6, 5, 6), ("e", 5, 1, 4))
+"""The first episode is not at the bound, so that there are others."""
 
 
 def test_an_episode_by_hand() -> None:
@@ -129,6 +131,7 @@ def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @given(simple_problems(), st.integers(0, 9))
+@example(LEARNT, 0)
 def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
     first = play(PackingEnvironment(problem), np.array(INITIAL_WEIGHTS)).peak(problem)
     outcome = learn(problem, Limits(nodes=3, seed=seed))

@@ -97,8 +97,7 @@ def compare(
     from chipmodel.api.comparison import compare as compare_planners
     from chipmodel.api.packing import is_packing
 
-    packed = is_packing(source.workload)
-    if packed:
+    if is_packing(source.workload):
         _refuse(_given() - FOR_PACKINGS, "says nothing about a packing", "leave it out")
         table = memory_limits.read(source.workload)
         kept = {name: asked[name] for name in ("packers", "time_limit", "node_limit", "seed")}

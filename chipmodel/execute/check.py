@@ -95,8 +95,7 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order, cascades=plan.cascades)
         found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
-        faults = [*found.faults, *compare.faults(found)]
-        if faults:
+        if faults := [*found.faults, *compare.faults(found)]:
             break
     compared = sum(int(compare.sound(name).sum()) for name in program.outputs if name in wanted.tensors)
     return PathVerdict(

@@ -35,8 +35,7 @@ def read_yaml(text: str, file: str) -> Document:
     """
     text = text.removeprefix(_MARK)
     # The pattern is PyYAML's own, YAML 1.2.2's production c-printable: another one takes 20 ms to compile.
-    bad = yaml.SafeLoader.NON_PRINTABLE.search(text.replace(_MARK, "\0"))
-    if bad:
+    if bad := yaml.SafeLoader.NON_PRINTABLE.search(text.replace(_MARK, "\0")):
         _refuse_character(text, bad.start(), file)
     try:
         found = Tree(file, _events(text)).document()

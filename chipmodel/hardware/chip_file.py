@@ -117,8 +117,7 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     own = [path for path, f in fields if f.belongs(values) and (path in figures or f.default != "")]
     for path, figure in figures.items():
         _refuse_stray(path, figure, values)
-    missing = [path for path in own if path not in figures]
-    if missing:
+    if missing := [path for path in own if path not in figures]:
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {listed(missing, 3)}", where=where, hint=hint)
     chip = _chip(written.name, written.title, values, {path: figures[path] for path in own})
@@ -345,8 +344,7 @@ def _override(text: str) -> tuple[str, str]:
             hint="write it as in --set psram.clock_mhz=100 (chip(..., psram__clock_mhz=100))",
         )
     if field_at(path) is None:
-        below = children(path)
-        if below:
+        if below := children(path):
             hint = "set one of " + ", ".join(f"{path}.{key}" for key in below)
             raise BadInput(f"'{path}' holds several fields", where=where, hint=hint)
         hint = suggest(path, FIELDS, "fields are")

@@ -62,8 +62,7 @@ def simulate_cores(
     else:
         simulator.run_together([along(commands, path) for commands in cores])
     trace = simulator.finish(path)
-    faults = trace.unaccounted()
-    if faults:
+    if faults := trace.unaccounted():
         raise AssertionError(f"cycles unaccounted for: {faults[0]}")
     return trace
 

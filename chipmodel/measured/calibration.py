@@ -129,8 +129,7 @@ def _along(
     moves = 0
     while step >= smallest:
         tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
-        better = _better(tried, least, error)
-        if better:
+        if better := _better(tried, least, error):
             best, least = better
             moves += 1
             step = step * 2 if moves > EQUAL_MOVES else step

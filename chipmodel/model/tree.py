@@ -14,8 +14,7 @@ N = TypeVar("N")
 
 def bodies(node: object) -> tuple[tuple[Any, ...], ...]:
     """The bodies directly below ``node``: of each arm of a branch, of a loop, none of a leaf."""
-    arms = getattr(node, "arms", None)
-    if arms is not None:
+    if (arms := getattr(node, "arms", None)) is not None:
         return tuple(arm.body for arm in arms)
     body = getattr(node, "body", None)
     return () if body is None else (body,)

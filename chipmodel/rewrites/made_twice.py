@@ -93,11 +93,10 @@ def _of_body(program: Program, body: Body) -> Iterator[SqueezedBlock]:
     for index, node in enumerate(body):
         for inner in bodies(node):
             yield from _of_body(program, inner)
-        if index >= free and isinstance(node, Op) and _squeezes(node):
-            found = _block(program, body, free, index)
-            if found is not None:
-                yield found
-                free = index + 1 + len(found.between)
+        squeezes = index >= free and isinstance(node, Op) and _squeezes(node)
+        if squeezes and (found := _block(program, body, free, index)):
+            yield found
+            free = index + 1 + len(found.between)
 
 
 def _squeezes(op: Op) -> bool:

@@ -221,8 +221,7 @@ def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) 
 def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
     """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
-    reason = impossible(program, chip)
-    if reason:
+    if reason := impossible(program, chip):
         return _without_plan(task, "impossible", reason)
     if chip.cores > 1:
         return _on_cores(task, program, chip)

@@ -126,8 +126,7 @@ class CascadeTable:
             if op.gathers or op.allocates or op.sliced is not None or not op.along_rows:
                 yield f"{subject} has {op.name!r}, which cannot take turns with others"
             seen |= set(op.inputs)
-            again = [name for name in op.outputs if name in seen]
-            if again:
+            if again := [name for name in op.outputs if name in seen]:
                 yield f"{subject} makes {again[0]!r} again"
             seen |= set(op.outputs)
         for index, name in enumerate(cascade.ops[:-1]):

@@ -280,8 +280,7 @@ class _CommandVerifier:
             self.report(f"step {step.label!r} runs {step.op!r}, which is not an op of the program")
             return
         subject = f"step {step.label!r}"
-        columns = tuple(self.cascades.column_faults(op, step))
-        if columns:
+        if columns := tuple(self.cascades.column_faults(op, step)):
             self.violations += columns
             return
         self.violations += (

@@ -160,8 +160,7 @@ class MemoryState:
         in flight, or, while the tensor is being updated, of the value that this share had before."""
         if part.name in self.psram:
             return True
-        updated = self.updated.get(part.name)
-        if updated is not None:
+        if (updated := self.updated.get(part.name)) is not None:
             return disjoint(part.share, updated.shares)
         return part.name in self.stored and self.stored[part.name].holds(part.share)
 
@@ -351,8 +350,7 @@ class MemoryState:
                 del self.updated[part.name]
 
     def _end_store_of_update(self, part: Part) -> None:
-        left = self.unstored[part.name] - {part.share}
-        if left:
+        if left := self.unstored[part.name] - {part.share}:
             self.unstored[part.name] = left
             return
         del self.unstored[part.name]

@@ -397,10 +397,8 @@ def _trajectory(steps: Sequence[tuple[float, int | None, int]]) -> tuple[Improve
 
 def _limits(point: Point) -> Limits:
     """Those of the study, or what the packer has of its own. One thread: the points run side by side."""
-    own = packer_named(point.packer).limits
-    nodes = point.node_limit
-    if point.time_limit is None and nodes is None:
-        nodes = own.nodes
+    free = point.time_limit is None and point.node_limit is None
+    nodes = packer_named(point.packer).limits.nodes if free else point.node_limit
     return Limits(point.time_limit, nodes, point.seed, 1)
 
 

@@ -216,15 +216,16 @@ def move_faults(commands: tuple[Command, ...]) -> Iterator[str]:
             yield f"transfer {move.name!r} is in a branch or loop"
         if len(own) != 1:
             yield f"{len(own)} steps wait for transfer {move.name!r}, expected 1"
+    ops = {move.name: move.op for move in every}
     for command, _, after, _ in placed_commands(commands):
         if isinstance(command, DmaMove) and not isinstance(after, Compute):
             yield f"transfer {command.name!r} is issued before no step"
-        if isinstance(command, DmaWait) and command.name in names and named(after) != command.op:
-            yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(after)!r}"
-        if isinstance(command, DmaWait):
-            for move in every:
-                if move.name == command.name and move.op != command.op:
-                    yield f"transfer {move.name!r} is for {move.op!r}, but {command.op!r} waits for it"
+        if isinstance(command, DmaWait) and command.name in ops:
+            if named(after) != command.op:
+                yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(after)!r}"
+            if ops[command.name] != command.op:
+                op = ops[command.name]
+                yield f"transfer {command.name!r} is for {op!r}, but {command.op!r} waits for it"
 
 
 def title(move: DmaMove) -> str:

@@ -97,7 +97,8 @@ def compare(
     from chipmodel.api.comparison import compare as compare_planners
     from chipmodel.api.packing import is_packing
 
-    if is_packing(source.workload):
+    packed = is_packing(source.workload)
+    if packed:
         _refuse(_given() - FOR_PACKINGS, "says nothing about a packing", "leave it out")
         table = memory_limits.read(source.workload)
         kept = {name: asked[name] for name in ("packers", "time_limit", "node_limit", "seed")}

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
-from operator import add, mul, neg, pos, sub, truediv
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.sizes import UNITS
@@ -28,12 +27,12 @@ _SIZE = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMG]iB)\b")
 Operators = Mapping[type[ast.AST], Callable[..., Fraction]]
 FieldValue = Callable[[str, Place], Fraction]
 _APPLY: Operators = {
-    ast.Add: add,
-    ast.Sub: sub,
-    ast.Mult: mul,
-    ast.Div: truediv,
-    ast.USub: neg,
-    ast.UAdd: pos,
+    ast.Add: Fraction.__add__,
+    ast.Sub: Fraction.__sub__,
+    ast.Mult: Fraction.__mul__,
+    ast.Div: Fraction.__truediv__,
+    ast.USub: Fraction.__neg__,
+    ast.UAdd: Fraction.__pos__,
 }
 
 

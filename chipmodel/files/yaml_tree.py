@@ -173,7 +173,7 @@ class Tree:
             if isinstance(event, yaml.CollectionEndEvent):
                 return
             mark = event.start_mark
-            step: PathStep = len(data)
+            step: PathStep = len(node.children)
             if isinstance(data, dict):
                 step, event = self._key(node, event), next(self.events)
             inner = self._value(event)

@@ -66,11 +66,14 @@ def _blocks(said: Any) -> tuple[MicroBlock, ...]:
     return tuple(MicroBlock(**_tuples(each)) for each in said["micro_blocks"])
 
 
+_Sizes = int | str | list["_Sizes"]
+
+
 def _tuples(said: Mapping[str, Any]) -> Mapping[str, Any]:
     return {key: _sizes(value) for key, value in said.items()}
 
 
-def _sizes(said: Any) -> Any:
+def _sizes(said: _Sizes) -> Any:
     return tuple(map(_sizes, said)) if isinstance(said, list) else said
 
 

@@ -298,7 +298,7 @@ def network_rows(rows: Iterable[MeasuredNetwork]) -> str:
 
 def blind_rows(rows: Iterable[BlindRow]) -> str:
     """``rows`` as the CSV text of a chip file's ``blind``, oldest first."""
-    return _csv_text(_BLIND_HEADER, map(astuple, sorted(rows, key=lambda row: row.date)))
+    return _csv_text(_BLIND_HEADER, (astuple(row) for row in sorted(rows, key=lambda row: row.date)))
 
 
 def read_blind(text: str, where: Place) -> tuple[BlindRow, ...]:

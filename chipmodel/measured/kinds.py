@@ -27,7 +27,7 @@ _PARTS: Mapping[str, Mapping[str, Callable[[MeasuredRow], bool]]] = {
 
 
 def _column(name: str, said: Mapping[str, Any]) -> TableColumn:
-    limits = {limit: Fraction(said[limit]) for limit in ("least", "most") if limit in said}
+    limits: Mapping[str, Any] = {limit: Fraction(said[limit]) for limit in ("least", "most") if limit in said}
     return TableColumn(name, **{**said, **limits})
 
 

@@ -34,7 +34,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.branches.mergers import merge_arms
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
-from workloads.zoo.fusiondetect import body, face, outputs, stem
+from workloads.zoo.layered import begun
 from workloads.zoo.layers import image
 
 CHIP, PACKER, ALGORITHM_2 = "luna-csk6", "large-first", "unified-block"
@@ -100,16 +100,15 @@ def face_align() -> Program:
 def face_detect() -> Program:
     """FaceBoxes with 16 instead of 24 channels in its stem."""
     net = ProgramBuilder("facedetect", source="shape of Wang et al.'s FaceDetect")
-    face(net, "", stem(net, image(net, SIDE), 16))
-    outputs(net, SIDE)
+    begun(net, "control_flow.fusiondetect", "=stem:16 =face =outputs", {"input": SIDE})
     return net.build()
 
 
 def body_detect() -> Program:
     """The stem and the body branch of zoo:fusiondetect."""
     net = ProgramBuilder("bodydetect", source="shape of Wang et al.'s BodyDetect")
-    body(net, "", stem(net, image(net, SIDE)), BLOCKS)
-    outputs(net, SIDE)
+    values = {"input": SIDE, "blocks": BLOCKS}
+    begun(net, "control_flow.fusiondetect", "=stem:24 =body =outputs", values)
     return net.build()
 
 

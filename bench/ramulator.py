@@ -26,7 +26,8 @@ from chipmodel.hardware.chip import Chip, DramDma
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.hardware.clocks import Clock
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import DmaStart, walk
+from chipmodel.model.commands import DmaStart
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.timing.dram import dram_clocks

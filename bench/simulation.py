@@ -17,8 +17,9 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.model.schedule import Part, Phase
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.timing.shape import shape_of

@@ -23,7 +23,7 @@ import click
 from docs.tools.samples import ROOT, printed
 
 PART = re.compile(r"<!-- generated: (?P<command>.*?) -->\n(?P<body>.*?)<!-- end -->", re.DOTALL)
-MODULES = {"workloads/from_python/layers.py": "python -m docs.tools.network_layers"}
+MODULES = {"workloads/from_python/layers.pyi": "python -m docs.tools.network_layers"}
 """File and the command that prints it."""
 
 

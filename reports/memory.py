@@ -18,7 +18,6 @@ MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
         "moves tensors to Psram and back, or through SharedMemory in stripes",
     ),
     ("+", lambda plan: bool(plan.channel_slices), "runs wide tensors in slices of channels"),
-    ("#", lambda plan: bool(plan.made_twice), "runs ops before a squeeze and excitation twice"),
 )
 """What is said of plans of the front: a mark, which have it, and what it means."""
 

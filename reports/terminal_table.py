@@ -18,6 +18,7 @@ else:
 
 MOST_WIDE = 7
 """Columns that have a blank more between them."""
+NO_WIDTHS: Mapping[str, int] = {}
 FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""
 
@@ -36,20 +37,32 @@ def ruled_table(
     ``unbroken``: where a terminal is too narrow for them, an ellipsis says so. All others fold."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     heads = list(heads)
     left = 0 if len(heads) > MOST_WIDE else 1
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, left), pad_edge=False)
     table.title, table.title_justify, table.title_style = title or None, "left", ""
+    whole = {head for head in heads if head.startswith(">") or head in unbroken}
+    return _filled(table, heads, rows, whole)
+
+
+def _filled(
+    table: Table,
+    heads: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    whole: Collection[str],
+    widths: Mapping[str, int] = NO_WIDTHS,
+) -> Table:
+    """``table`` with columns and rows; the columns in ``whole`` are never wrapped."""
+    from rich.text import Text
+
     for head in heads:
-        right = head.startswith(">")
-        whole = right or head in unbroken
         table.add_column(
             head.lstrip(">"),
-            justify="right" if right else "left",
-            no_wrap=whole,
-            overflow="ellipsis" if whole else "fold",
+            justify="right" if head.startswith(">") else "left",
+            no_wrap=head in whole,
+            overflow="ellipsis" if head in whole else "fold",
+            max_width=widths.get(head),
         )
     for row in rows:
         table.add_row(*map(Text, row))
@@ -58,9 +71,9 @@ def ruled_table(
 
 def plain_table(
     title: str,
-    heads: Iterable[str],
+    heads: Collection[str],
     rows: Iterable[Iterable[str]],
-    widths: Mapping[str, int] | None = None,
+    widths: Mapping[str, int] = NO_WIDTHS,
     gap: int = 2,
 ) -> Table:
     """A table without lines below a bold title, no cell wrapped; ``widths`` limit columns in characters."""
@@ -69,16 +82,7 @@ def plain_table(
 
     bold = Text(f"\n{title}", "bold")
     table = Table(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
-    for head in heads:
-        table.add_column(
-            head.lstrip(">"),
-            justify="right" if head.startswith(">") else "left",
-            no_wrap=True,
-            max_width=(widths or {}).get(head),
-        )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    return _filled(table, heads, rows, heads, widths)
 
 
 def figures_table(sections: Mapping[str, Iterable[FigureRow]]) -> Table:

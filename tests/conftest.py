@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+    from tests.support.command_line import Call
 
 settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("quick", settings.get_profile("project"), max_examples=25)
@@ -35,6 +38,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write what is printed now into the expected files"
     )
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the command line in this process."""
+    from tests.support import command_line
+
+    return partial(command_line.call, capsys)
 
 
 @pytest.fixture(scope="session")

@@ -22,33 +22,16 @@ from tests.support.folders import ROOT
 
 PACKAGES = ("chipmodel", "solvers", "dma", "workloads", "reports")
 HEAVY = {
-    "distributed",
-    "jinja2",
-    "onnx",
-    "ortools",
-    "plotly",
-    "pyarrow",
-    "pydantic",
-    "rich",
-    "tflite",
-    "yaml",
+    *("distributed", "jinja2", "onnx", "ortools", "plotly", "pyarrow", "pydantic", "rich"),
+    *("tflite", "yaml"),
 }
 """Packages that take long to import: what needs them may be imported where it is used."""
 LATE = {
-    "chipmodel.npu.luna_op",
-    "chipmodel.paths.run",
-    "chipmodel.pipeline.order_search",
-    "chipmodel.pipeline.plan_export",
-    "chipmodel.pipeline.unmerged",
-    "chipmodel.verify.plan_file",
-    "reports.run.chrome_trace",
-    "reports.run.document",
-    "reports.run.page",
-    "solvers.search.complete",
-    "workloads.build.builder",
-    "workloads.from_onnx.program",
-    "workloads.from_tflite.program",
-    "workloads.zoo",
+    *("chipmodel.npu.luna_op", "chipmodel.paths.run", "chipmodel.pipeline.order_search"),
+    *("chipmodel.pipeline.plan_export", "chipmodel.pipeline.unmerged", "chipmodel.verify.plan_file"),
+    *("reports.run.chrome_trace", "reports.run.document", "reports.run.page", "solvers.search.complete"),
+    *("workloads.build.builder", "workloads.from_onnx.program"),
+    *("workloads.from_tflite.program", "workloads.zoo"),
 }
 """Ours, imported where they are used though they import nothing heavy: what few commands need, and takes
 hundredths of a second."""

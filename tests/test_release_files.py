@@ -13,6 +13,7 @@ import yaml
 from chipmodel import __version__
 from chipmodel.cli.main import commands
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = (ROOT / "conda" / "meta.yaml").read_text()
@@ -34,8 +35,7 @@ def parsed(line: str) -> click.Context:
     """What the command line takes ``chipmodel ...`` for. Raises UsageError."""
     program, name, *words = shlex.split(line)
     assert program == "chipmodel"
-    command = commands.get_command(click.Context(commands), name)
-    assert command is not None
+    command = some(commands.get_command(click.Context(commands), name))
     return command.make_context(name, words)
 
 
@@ -91,8 +91,7 @@ def test_the_image_has_a_python_that_the_project_runs_on_and_its_program() -> No
         assert int(minor) >= int(PROJECT["requires-python"].removeprefix(">=3."))
         assert f"cp3{minor}-*" in (ROOT / "pyproject.toml").read_text()
     assert f'ENTRYPOINT ["{next(iter(PROJECT["scripts"]))}"]' in text
-    example = re.search(r"docker run .* (chipmodel simulate .*)", text)
-    assert example is not None
+    example = some(re.search(r"docker run .* (chipmodel simulate .*)", text))
     assert parsed(example[1]).params["html_file"] == "run.html"
 
 

@@ -12,7 +12,7 @@ from chipmodel.answers.listed import Listed, listed_by_name
 from chipmodel.entry_points import Plugin, described, plugin_named, plugin_names, plugin_rows
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.files.text_file import decoded
+from chipmodel.files.text_file import decoded, read_text
 from chipmodel.model.program import Program
 from chipmodel.passes.validate import validate_program
 from workloads.build.read_options import ReadOptions
@@ -61,16 +61,23 @@ def _refuse_values(options: ReadOptions) -> None:
 
 
 def _parse(data: bytes, name: str, options: ReadOptions) -> Program:
-    if data[4:8] == IDENTIFIER:
+    suffix = TFLITE_SUFFIX if data[4:8] == IDENTIFIER else Path(name).suffix.lower()
+    if suffix in (TFLITE_SUFFIX, *YAML_SUFFIXES):
         _refuse_values(options)
+    return _read(suffix, name, data, options)
+
+
+def _read(suffix: str, name: str, data: bytes | None, options: ReadOptions) -> Program:
+    """The program in a file, or in ``data`` if given; ONNX unless the suffix is another."""
+    if suffix in YAML_SUFFIXES:
+        text = read_text(Path(name)) if data is None else decoded(data, name)
+        from workloads.from_yaml.program import parse_yaml_program  # imports pydantic and yaml
+
+        return parse_yaml_program(text, name, **options)
+    if suffix == TFLITE_SUFFIX:
         from workloads.from_tflite.program import load_tflite  # imports the schema's readers
 
         return load_tflite(Path(name), data, **options)
-    if Path(name).suffix.lower() in YAML_SUFFIXES:
-        _refuse_values(options)
-        from workloads.from_yaml.program import parse_yaml_program  # imports pydantic and yaml
-
-        return parse_yaml_program(decoded(data, name), name, **options)
     from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
 
     return load_onnx(Path(name), data, **options)
@@ -87,18 +94,8 @@ def _load(source: str, options: ReadOptions) -> Program:
     if source.startswith(ZOO_SCHEME):
         return _from_zoo(source, options.get("dtype"), options.get("shapes", {}))
     suffix = Path(source).suffix.lower()
-    if suffix in YAML_SUFFIXES:
-        from workloads.from_yaml.program import load_yaml_program  # imports pydantic and yaml
-
-        return load_yaml_program(source, **options)
-    if suffix == ONNX_SUFFIX:
-        from workloads.from_onnx.program import load_onnx  # takes 0.1 s, needed for ONNX files only
-
-        return load_onnx(Path(source), **options)
-    if suffix == TFLITE_SUFFIX:
-        from workloads.from_tflite.program import load_tflite  # imports the schema's readers
-
-        return load_tflite(Path(source), **options)
+    if suffix in (ONNX_SUFFIX, TFLITE_SUFFIX, *YAML_SUFFIXES):
+        return _read(suffix, source, None, options)
     importer = plugin_named("importer", suffix.removeprefix("."))
     if importer:
         for option, word in (("dtype", "dtype"), ("shapes", "shape"), ("strict", "strict")):

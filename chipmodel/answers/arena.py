@@ -66,13 +66,8 @@ class ArenaPlace:
     price: int
     KEYS: ClassVar = (
         *("name=request.name", "tensor=request.tensor", "memory", "offset", "bytes=request.bytes"),
-        *(
-            "first=request.first",
-            "last=request.last",
-            "reads=request.reads",
-            "writes=request.writes",
-            "price",
-        ),
+        *("first=request.first", "last=request.last", "reads=request.reads", "writes=request.writes"),
+        "price",
     )
 
     @property

@@ -10,7 +10,7 @@ from chipmodel.answers.arena import ArenaAnswer, SplitArenaAnswer
 from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, TimeLimit, observing
-from chipmodel.api.packing import check_limits
+from chipmodel.api.packing import search_limit
 from chipmodel.api.target import ChipSource, chip as target_chip
 from chipmodel.comparison.arena import plan_arena, with_arena_plan
 from chipmodel.comparison.split_arena import split_arena as plan_split_arena
@@ -176,15 +176,8 @@ def split_arena(
         return SplitArena(plan_split_arena(read, Path(called).name, spaces, on, packer, limits))
 
 
-def arena_seconds(seconds: float | None, nodes: int | None) -> float | None:
-    """The time of an arena's plan, ``ARENA_SECONDS`` where no limit is given."""
-    return ARENA_SECONDS if seconds is None and nodes is None else seconds
-
-
 def _limits(limit: float | TimeLimit | None, node_limit: int | None, seed: int) -> Limits:
-    if not isinstance(limit, TimeLimit):
-        check_limits(limit, node_limit, seed)
-        limit = TimeLimit(arena_seconds(limit, node_limit))
+    limit = search_limit(limit, node_limit, seed, ARENA_SECONDS)
     return Limits(limit.seconds, node_limit, seed, deadline=limit.deadline)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from chipmodel.api.effort import TimeLimit
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -38,29 +38,24 @@ def checked_with(**defaults: object) -> Callable[[Callable[P, R]], Callable[P, R
     """Return ``checked`` for a function with other ``defaults`` of its options than PlanSettings has."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        return _checked(function, _with_options(signature(function), defaults))
+        visible = _with_options(signature(function), defaults)
+
+        @wraps(function)
+        def call(*args: P.args, **keys: P.kwargs) -> R:
+            if mistake := _mistake(function, visible, args, keys, _is_plain):
+                raise mistake
+            try:
+                return function(*args, **keys)
+            except (AttributeError, TypeError, ValueError) as error:
+                if mistake := _mistake(function, visible, args, keys, lambda _: True):
+                    raise mistake from error
+                raise
+
+        call.__signature__ = visible  # type: ignore[attr-defined]
+        call.__doc__ = function.__doc__ and WRITTEN.sub(_OPTIONS, function.__doc__)
+        return call
 
     return decorate
-
-
-def _checked(function: Callable[P, R], visible: Signature) -> Callable[P, R]:
-
-    @wraps(function)
-    def call(*args: P.args, **keys: P.kwargs) -> R:
-        mistake = _mistake(function, visible, args, keys, _is_plain)
-        if mistake is not None:
-            raise mistake
-        try:
-            return function(*args, **keys)
-        except (AttributeError, TypeError, ValueError) as error:
-            mistake = _mistake(function, visible, args, keys, lambda _: True)
-            if mistake is None:
-                raise
-            raise mistake from error
-
-    call.__signature__ = visible  # type: ignore[attr-defined]
-    call.__doc__ = function.__doc__ and WRITTEN.sub(_OPTIONS, function.__doc__)
-    return call
 
 
 def _with_options(written: Signature, defaults: Mapping[str, object]) -> Signature:
@@ -93,19 +88,15 @@ def _mistake(
     try:
         given = visible.bind(*args, **keys).arguments
     except TypeError as error:
-        return BadInput(f"{function.__name__}(): {error}", hint=f"call {function.__name__}{_brief(visible)}")
+        return BadInput(
+            f"{function.__name__}(): {error}", hint=f"call {function.__name__}({', '.join(known)})"
+        )
     kinds = _hints(PlanSettings) | _hints(function)
     for name, value in given.items():
-        kind = kinds[name]
-        if known[name].kind is Parameter.VAR_KEYWORD or not looked_at(kind):
-            continue
-        if not _is_a(value, kind):
+        looked = known[name].kind is not Parameter.VAR_KEYWORD and looked_at(kinds[name])
+        if looked and not _is_a(value, kinds[name]):
             return BadInput(f"{name} is {shown(value)}", hint=f"{name} takes {_words(kinds[name])}")
     return None
-
-
-def _brief(visible: Signature) -> str:
-    return f"({', '.join(visible.parameters)})"
 
 
 _hints = lru_cache(maxsize=None)(get_type_hints)
@@ -137,12 +128,7 @@ def _is_a(value: Any, kind: Any) -> bool:
         return False
     if issubclass(origin, Mapping):
         return all(_is_a(k, inner[0]) and _is_a(v, inner[1]) for k, v in value.items())
-    return not isinstance(value, Collection) or all(_is_a(each, inner[0]) for each in _items(value))
-
-
-def _items(value: Any) -> Iterator[Any]:
-    """What a collection of an unknown kind contains."""
-    return iter(value)
+    return not isinstance(value, Collection) or all(_is_a(each, inner[0]) for each in cast("Any", value))
 
 
 def _words(kind: Any) -> str:

@@ -11,7 +11,7 @@ from chipmodel.answers.comparison import PlannerComparison
 from chipmodel.api.answer import Telling, ToldAnswer, same_columns
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import TimeLimit, observing
-from chipmodel.api.packing import PackingSource, check_limits, is_packing, packing_table
+from chipmodel.api.packing import PackingSource, is_packing, packing_table, search_seconds
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
@@ -138,5 +138,4 @@ def _listed(names: Names, known: Callable[[], Iterable[str]]) -> tuple[str, ...]
 
 def _limits(given: float | TimeLimit | None, nodes: int | None, seed: int) -> Limits:
     seconds = given.seconds if isinstance(given, TimeLimit) else given
-    check_limits(seconds, nodes, seed)
-    return Limits(COMPARE_SECONDS if seconds is None and nodes is None else seconds, nodes, seed)
+    return Limits(search_seconds(seconds, nodes, seed, COMPARE_SECONDS), nodes, seed)

@@ -166,10 +166,7 @@ def pack(
     >>> pack([("a", 0, 2, 64), ("b", 1, 3, 64), ("c", 2, 4, 64)]).peak_bytes
     128
     """
-    limit = time_limit
-    if not isinstance(limit, TimeLimit):
-        check_limits(limit, node_limit, seed)
-        limit = TimeLimit(pack_seconds(limit, node_limit), cancel)
+    limit = search_limit(time_limit, node_limit, seed, PACK_SECONDS, cancel)
     with observing(progress):
         table = packing_table(buffers, capacity, memories, limit.grace)
         called = str(buffers) if isinstance(buffers, str | Path) else name
@@ -199,9 +196,19 @@ def packing_table(
     return parse_packing(_as_csv(buffers), "buffers", size, places, deadline)
 
 
-def pack_seconds(seconds: float | None, nodes: int | None) -> float | None:
-    """The time of a packing, a minute where no limit is given."""
-    return PACK_SECONDS if seconds is None and nodes is None else seconds
+def search_limit(
+    given: float | TimeLimit | None, nodes: int | None, seed: int, most: float, cancel: Cancel | None = None
+) -> TimeLimit:
+    """The time of a search, ``most`` seconds where no limit is given. Raises BadInput."""
+    if isinstance(given, TimeLimit):
+        return given
+    return TimeLimit(search_seconds(given, nodes, seed, most), cancel)
+
+
+def search_seconds(seconds: float | None, nodes: int | None, seed: int, most: float) -> float | None:
+    """The same in seconds; None for none."""
+    check_limits(seconds, nodes, seed)
+    return most if seconds is None and nodes is None else seconds
 
 
 def read_source(

@@ -60,11 +60,11 @@ def arena(
     # Hot tensors in SRAM
     chipmodel arena model.tflite --sram 256KiB --psram 8MiB --write-header net.h
     """
-    from chipmodel.api.arena import arena as plan_arena, arena_seconds, split_arena
-    from chipmodel.api.packing import check_limits
+    from chipmodel.api.arena import arena as plan_arena, split_arena
+    from chipmodel.api.packing import search_seconds
 
-    check_limits(asked["time_limit"], asked["node_limit"], asked["seed"])
-    asked["time_limit"] = until_stopped(arena_seconds(asked["time_limit"], asked["node_limit"]))
+    seconds = search_seconds(asked["time_limit"], asked["node_limit"], asked["seed"], ARENA_SECONDS)
+    asked["time_limit"] = until_stopped(seconds)
     if sram is None or psram is None:
         _refuse({"--sram": sram, "--psram": psram, "--chip": chip, "--write-header": header_file})
         answer = plan_arena(source, **asked)

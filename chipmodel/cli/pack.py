@@ -66,10 +66,9 @@ def pack(
     # A plan within 1 MiB, the same every time
     chipmodel pack buffers.csv --capacity 1MiB --node-limit 100000
     """
-    from chipmodel.api.packing import check_limits, pack as pack_buffers, pack_seconds
+    from chipmodel.api.packing import pack as pack_buffers, search_seconds
 
-    check_limits(time_limit, asked["node_limit"], asked["seed"])
-    limit = until_stopped(pack_seconds(time_limit, asked["node_limit"]))
+    limit = until_stopped(search_seconds(time_limit, asked["node_limit"], asked["seed"], PACK_SECONDS))
     answer = pack_buffers(memory_limits.read(source, limit.grace), name=source, time_limit=limit, **asked)
     if csv_file and (answer.answer.plan is None or not answer.fits):
         note([f"{csv_file} is not written: there is no plan that fits"])

@@ -87,8 +87,7 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
 
 def refuse_unrunnable(model: TfliteModel, source: str) -> None:
     """Raise BadInput for a model that the runtime refuses."""
-    refused = refused_parts(model)
-    if refused:
+    if refused := refused_parts(model):
         raise BadInput(
             f"TensorFlow Lite Micro refuses this model: no kernel for {listed(refused, 3)}",
             where=Place(source),
@@ -125,8 +124,7 @@ def _given(requests: Sequence[ArenaRequest], solved: Solved) -> list[int]:
 
 
 def _check(problem: Problem, plan: Plan, whose: str) -> None:
-    faults = check_fast(replace(problem, capacity=None), plan)
-    if faults:
+    if faults := check_fast(replace(problem, capacity=None), plan):
         raise WrongClaim(f"{whose} plan of the arena is wrong: {faults[0]}")
 
 

@@ -118,8 +118,7 @@ def _with_hints(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
     if len(table.hints) < len(answer.problem.buffers):
         return _noted(answer, "not all rows have a hint, so none is used")
     plan = Plan(dict(table.hints))
-    faults = _faults(answer.problem, plan)
-    if faults:
+    if faults := _faults(answer.problem, plan):
         return _noted(answer, f"the hints make no plan: {faults[0]}")
     hinted = replace(answer, plan=plan)
     if not hinted.fits or (answer.fits and (answer.peak or 0) <= (hinted.peak or 0)):
@@ -137,8 +136,7 @@ def _noted(answer: PackingAnswer, note: str) -> PackingAnswer:
 
 def _consistent(answer: PackingAnswer, table: PackingTable) -> PackingAnswer:
     """The answer with the known optimum, if any. Raises WrongClaim where parts of it contradict it."""
-    wrong = _contradiction(answer) or _disproven(answer, table.known_optimum)
-    if wrong:
+    if wrong := _contradiction(answer) or _disproven(answer, table.known_optimum):
         raise WrongClaim(f"packer {answer.packer!r} claims {wrong}")
     return replace(answer, known_optimum_bytes=table.known_optimum)
 

@@ -54,8 +54,7 @@ def merger_row(problem: Problem, nesting: Section, merge: str, packer: str, limi
             solved = merge_arms(problem, nesting, packer, merge, limits)
     except BadInput as refusal:
         return MergerRow(merge, packer, refused=refusal.what)
-    faults = check_fast(problem, solved.plan)
-    if faults:
+    if faults := check_fast(problem, solved.plan):
         raise AssertionError(f"merger {merge} with packer {packer} made a wrong plan: {faults[0]}")
     row = MergerRow(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
     return replace(row, merger_bound=solved.merger_bound)

@@ -131,8 +131,7 @@ def _checked(places: Sequence[ArenaPlace], memory: int, limit: int) -> int:
         if each.request.bytes
     )
     problem, plan = Problem(buffers, limit), Plan({b.name: inside[b.name].offset for b in buffers})
-    faults = check_fast(problem, plan)
-    if faults:
+    if faults := check_fast(problem, plan):
         raise WrongClaim(f"the plan of the arena in two memories is wrong: {faults[0]}")
     return plan.peak(problem)
 

@@ -16,9 +16,10 @@ from chipmodel.execute.machine import CoreOrder, Execution, RunOptions, StepRun,
 from chipmodel.execute.op_part import Evaluate, OpPart, Streams, banded_ops
 from chipmodel.execute.reference import Reference, defined_bytes, random_inputs, random_weights, reference
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Branch, Command, Repeat, resolve_path, walk
+from chipmodel.model.commands import Branch, Command, Repeat, resolve_path
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
 
@@ -94,8 +95,7 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order, cascades=plan.cascades)
         found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
-        faults = [*found.faults, *compare.faults(found)]
-        if faults:
+        if faults := [*found.faults, *compare.faults(found)]:
             break
     compared = sum(int(compare.sound(name).sum()) for name in program.outputs if name in wanted.tensors)
     return PathVerdict(

@@ -40,8 +40,7 @@ def evaluate(
     """
     if op.allocates:
         return tuple(np.zeros(program.tensors[name].bytes, np.uint8) for name in op.outputs)
-    whole = _joined(op, program, inputs)
-    if whole is not None:
+    if (whole := _joined(op, program, inputs)) is not None:
         return (whole,)
     number = part.iteration % op.slices
     given = [

@@ -51,7 +51,6 @@ from chipmodel.model.commands import (
     DmaMove,
     DmaStart,
     DmaWait,
-    Plain,
     Release,
     Repeat,
 )
@@ -63,24 +62,14 @@ from chipmodel.rewrites.steady_state import LOOP
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A command, or a branch before its arm, in an iteration of the innermost loop (0 outside of loops)."""
+    """A command, a branch before its arm, or a loop before each iteration, in an iteration of the innermost
+    loop (0 outside of loops); of a loop it is the iteration that begins."""
 
-    command: Plain | Branch
+    command: Command
     iteration: int
 
 
-@dataclass(frozen=True, slots=True)
-class IterationBegins:
-    """The start of an iteration of a loop, numbered from 0."""
-
-    loop: str
-    iteration: int
-
-
-Event = Issued | IterationBegins
-
-
-def events(commands: tuple[Command, ...], path: Mapping[str, str], iteration: int = 0) -> Iterator[Event]:
+def events(commands: tuple[Command, ...], path: Mapping[str, str], iteration: int = 0) -> Iterator[Issued]:
     """What happens along ``path``: the arm of each branch and the iterations of each loop, by name."""
     for command in commands:
         match command:
@@ -90,7 +79,7 @@ def events(commands: tuple[Command, ...], path: Mapping[str, str], iteration: in
                 yield from events(taken.body, path, iteration)
             case Repeat():
                 for number in range(int(path[command.name])):
-                    yield IterationBegins(command.name, number)
+                    yield Issued(command, number)
                     yield from events(command.body, path, number)
             case _:
                 yield Issued(command, iteration)
@@ -150,8 +139,8 @@ class Execution:
 class _RunningCore:
     number: int
     shared: ByteMemory
-    events: Iterator[Event]
-    next: Event | None = None
+    events: Iterator[Issued]
+    next: Issued | None = None
     flights: dict[str, MovingBytes] = field(default_factory=dict[str, MovingBytes])
     stored: dict[str, str] = field(default_factory=dict[str, str])
     """The tensor of each store in flight, by the name of the transfer."""
@@ -268,19 +257,14 @@ class _Machine:
 
     def _awaited(self, core: _RunningCore) -> Acquire | None:
         """What the core waits for, if it has to wait for another one."""
-        event = core.next
-        if event is None or isinstance(event, IterationBegins) or not isinstance(event.command, Acquire):
+        wanted = core.next.command if core.next else None
+        if not isinstance(wanted, Acquire):
             return None
-        wanted = event.command
         made = wanted.core >= len(self.cores) or wanted.tensor in self.cores[wanted.core].released
         return None if made else wanted
 
-    def _happen(self, core: _RunningCore, event: Event) -> None:
+    def _happen(self, core: _RunningCore, event: Issued) -> None:
         self.clock += 1
-        if isinstance(event, IterationBegins):
-            if event.loop == LOOP:
-                self._host(event.iteration)
-            return
         match event.command:
             case DmaStart():
                 self._start(core, event.command, event.iteration)
@@ -297,6 +281,9 @@ class _Machine:
                 core.released[tensor] = tuple(n for n, stored in core.stored.items() if stored == tensor)
             case Acquire():
                 self._acquire(event.command)
+            case Repeat():
+                if event.command.name == LOOP:
+                    self._host(event.iteration)
 
     # -- commands ------------------------------------------------------------------------------
 

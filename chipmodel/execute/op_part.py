@@ -9,8 +9,9 @@ from typing import TypeAlias
 from chipmodel.cascades.columns import tensor_columns
 from chipmodel.execute.byte_arrays import Bytes, Words
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute, walk
+from chipmodel.model.commands import Command, Compute
 from chipmodel.model.program import Op, Program
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 Streams: TypeAlias = Sequence[tuple[Command, ...]]

@@ -78,8 +78,7 @@ def placed(
         rest = [each for each in storages if each.mem_id is None or each.mem_id in known]
         _choose(packings, rest, memories, padding, packer, limits)
     for problem, solved in packings.solved.values():
-        faults = check_fast(problem, solved.plan)
-        if faults:
+        if faults := check_fast(problem, solved.plan):
             raise WrongPlacement(f"the plan of packer {solved.planner!r} is wrong: {faults[0]}")
     return _joined(storages, memories, packings, padding)
 
@@ -113,8 +112,7 @@ def _choose(
     if buffers and not chosen.memory_of:
         raise _does_not_fit(buffers, memories, padding, chosen.infeasible)
     for number, (memory, solved) in enumerate(zip(memories, chosen.solved, strict=False)):
-        inside = tuple(b for b in buffers if chosen.memory_of[b.name] == number)
-        if inside:
+        if inside := tuple(b for b in buffers if chosen.memory_of[b.name] == number):
             packings.solved[memory.mem_id] = Problem(inside, spaces[number]), solved
     packings.spilled = chosen.cost, chosen.lower_bound
 

@@ -39,8 +39,7 @@ def read_lines(text: str, file: str) -> Iterator[CsvLine]:
 
     Raises BadInput for an open quote, a quote inside a cell, and control characters.
     """
-    bad = _CONTROL.search(text.replace("\r", "\n"))
-    if bad:
+    if bad := _CONTROL.search(text.replace("\r", "\n")):
         _refuse_control(text, bad.start(), file)
     for number, line in enumerate(_BREAK.split(text), 1):
         if not line.strip():

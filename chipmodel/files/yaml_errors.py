@@ -162,8 +162,7 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
         items = "item" if bound.endswith(" 1") else "items"
         hint = "add what is missing" if kind == "too_short" else "remove what is too many"
         return f"must have {bound} {items}, not {context['actual_length']}", hint
-    expected = _EXPECTED.get(kind.split("_")[0])
-    if expected:
+    if expected := _EXPECTED.get(kind.split("_")[0]):
         single = expected[0] == "a text" and isinstance(details["input"], list | dict)
         return f"must be {expected[0]}, not {value}", "write one text" if single else expected[1]
     return f"is {value}: {details['msg'][:1].lower()}{details['msg'][1:]}", ""
@@ -183,10 +182,9 @@ def _search(node: YamlNode, loc: Loc, value: object, failed: set[tuple[int, int]
         return () if _same(node.data, value) else None
     if (id(node), len(loc)) in failed:
         return None
-    if loc[0] in node.children:
-        rest = _search(node.children[loc[0]][0], loc[1:], value, failed)
-        if rest is not None:
-            return (loc[0], *rest)
+    inner = node.children.get(loc[0])
+    if inner and (rest := _search(inner[0], loc[1:], value, failed)) is not None:
+        return (loc[0], *rest)
     rest = _search(node, loc[1:], value, failed)
     if rest is None:
         failed.add((id(node), len(loc)))
@@ -254,10 +252,8 @@ def _members(kind: Any, tag: str | None = None) -> Iterator[Member]:
 
 def _after(members: list[Member], step: int | str) -> list[Member]:
     """The types at the next element of a location; a union's tag only selects among its members."""
-    if len(members) > 1 and isinstance(step, str):
-        chosen = [m for m in members if _has_tag(m, step)]
-        if chosen:
-            return chosen
+    if len(members) > 1 and isinstance(step, str) and (chosen := [m for m in members if _has_tag(m, step)]):
+        return chosen
     inner = [m for _, kind in members for m in _inner(kind, step)]
     return inner or members
 
@@ -265,8 +261,7 @@ def _after(members: list[Member], step: int | str) -> list[Member]:
 def _inner(kind: Any, step: int | str) -> Iterator[Member]:
     arguments = get_args(kind)
     if _is_model(kind):
-        field = _fields(kind).get(str(step))
-        if field is not None:
+        if (field := _fields(kind).get(str(step))) is not None:
             yield from _members(field.annotation)
     elif isinstance(step, int) and arguments:
         fixed = get_origin(kind) is tuple and Ellipsis not in arguments

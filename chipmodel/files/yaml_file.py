@@ -35,20 +35,17 @@ def read_yaml(text: str, file: str) -> Document:
     """
     text = text.removeprefix(_MARK)
     # The pattern is PyYAML's own, YAML 1.2.2's production c-printable: another one takes 20 ms to compile.
-    bad = yaml.SafeLoader.NON_PRINTABLE.search(text.replace(_MARK, "\0"))
-    if bad:
+    if bad := yaml.SafeLoader.NON_PRINTABLE.search(text.replace(_MARK, "\0")):
         _refuse_character(text, bad.start(), file)
-    tree = Tree(file)
     try:
-        for event in _events(text):
-            tree.take(event)
+        found = Tree(file, _events(text)).document()
     except yaml.YAMLError as error:
         from chipmodel.files.yaml_errors import syntax_mistake
 
         raise syntax_mistake(error, text, file) from None
-    if tree.root is None or (tree.root.data is None and not tree.root.text):
+    if found is None or (found[0].data is None and not found[0].text):
         raise BadInput("the file is empty", where=Place(file, 1, 1), hint="write the description into it")
-    return Document(file, tree.root.data, tree.root, *tree.start)
+    return Document(file, found[0].data, *found)
 
 
 def validate(model: type[M], document: Document) -> M:

@@ -1,13 +1,13 @@
 """The values of a YAML file as a tree with the line and column of each.
 
-It is built from the parser's events, without recursion and within limits, so that even a malicious file
-(deep nesting, aliases of aliases) is refused quickly.
+It is built from the parser's events, within limits, so that even a malicious file (deep nesting, aliases of
+aliases) is refused quickly.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import yaml
@@ -89,16 +89,6 @@ def _float(text: str) -> float:
     return value
 
 
-@dataclass(slots=True)
-class _OpenNode:
-    """A list or mapping that has not ended yet; ``key`` is the one whose value comes next."""
-
-    node: YamlNode
-    key: str | None = None
-    line: int = 0
-    column: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """The contents of a file: ``data`` as plain dicts, lists and scalars, and the position of every value."""
@@ -130,38 +120,70 @@ class Document:
 
 
 class Tree:
-    """Builds the nodes of one document from the events of a YAML parser.
+    """Builds the nodes of one document from the ``events`` of a YAML parser."""
 
-    ``root`` is None before the first event; ``start`` is its line and column.
-    """
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.frames: list[_OpenNode] = []
+    def __init__(self, file: str, events: Iterator[Any]) -> None:
+        self.file, self.events = file, events
         self.anchors: dict[str, YamlNode] = {}
-        self.root: YamlNode | None = None
-        self.start = (1, 1)
-        self.values = 0
+        self.open: list[YamlNode] = []
+        """Lists and mappings that have not ended yet, the outermost first."""
+        self.values = -1  # The document itself does not count.
 
-    def take(self, event: Any) -> None:
-        mark = event.start_mark
-        match event:
-            case yaml.ScalarEvent():
-                if event.tag is not None:
-                    self._refuse_tag(event, mark)
-                self._add(self._scalar(event, mark), event.anchor, mark)
-            case yaml.MappingStartEvent():
-                self._open(YamlNode({}, {}), event, mark)
-            case yaml.SequenceStartEvent():
-                self._open(YamlNode([], {}), event, mark)
-            case yaml.CollectionEndEvent():
-                self._close()
-            case yaml.AliasEvent():
-                self._add(self._aliased(event.anchor or "", mark), None, mark)
-            case yaml.DocumentStartEvent() if self.root is not None:
-                self._fail(mark, "a second YAML document begins here", "keep one document in a file")
-            case _:
-                pass
+    def document(self) -> tuple[YamlNode, int, int] | None:
+        """The value of the document with its line and column; None where there is none."""
+        found: tuple[YamlNode, int, int] | None = None
+        for event in self.events:
+            if found and isinstance(event, yaml.DocumentStartEvent):
+                what = "a second YAML document begins here"
+                self._fail(event.start_mark, what, "keep one document in a file")
+            if isinstance(event, yaml.NodeEvent):
+                mark: Any = event.start_mark
+                found = self._value(event), mark.line + 1, mark.column + 1
+        return found
+
+    def _value(self, event: Any) -> YamlNode:
+        """The value that begins with ``event``, with all that is in it."""
+        node = self._node(event)
+        self.values += node.values
+        if self.values > MAX_VALUES or (self.open and len(self.open) + node.height > MAX_DEPTH):
+            self._refuse_size(event.start_mark)
+        if isinstance(event, yaml.CollectionStartEvent):
+            self.open.append(node)
+            self._fill(node, node.data)
+            self.open.pop()
+        return node
+
+    def _node(self, event: Any) -> YamlNode:
+        """The scalar of ``event``, what it stands for, or an empty list or mapping."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._aliased(event.anchor or "", event.start_mark)
+        if event.tag is not None:
+            hint = "remove it; quote a value that is a text"
+            self._fail(event.start_mark, f"the tag {cut(repr(event.tag))} has no meaning here", hint)
+        if isinstance(event, yaml.ScalarEvent):
+            node = self._scalar(event, event.start_mark)
+        else:
+            node = YamlNode({} if isinstance(event, yaml.MappingStartEvent) else [], {})
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def _fill(self, node: YamlNode, data: Any) -> None:
+        for event in self.events:
+            if isinstance(event, yaml.CollectionEndEvent):
+                return
+            mark = event.start_mark
+            step: PathStep = len(node.children)
+            if isinstance(data, dict):
+                step, event = self._key(node, event), next(self.events)
+            inner = self._value(event)
+            node.children[step] = (inner, mark.line + 1, mark.column + 1)
+            if isinstance(data, dict):
+                data[step] = inner.data
+            else:
+                data.append(inner.data)
+            node.values += inner.values
+            node.height = max(node.height, inner.height + 1)
 
     def _scalar(self, event: Any, mark: Any) -> YamlNode:
         text: str = event.value
@@ -175,54 +197,10 @@ class Tree:
         node = self.anchors.get(anchor)
         if node is None:
             self._fail(mark, f"nothing is anchored as '&{cut(anchor)}'", "put the anchor before its alias")
-        if any(frame.node is node for frame in self.frames):
-            self._fail(
-                mark, f"the alias '*{cut(anchor)}' stands inside what it names", "write the values out"
-            )
+        if any(each is node for each in self.open):
+            what = f"the alias '*{cut(anchor)}' stands inside what it names"
+            self._fail(mark, what, "write the values out")
         return node
-
-    def _refuse_tag(self, event: Any, mark: Any) -> NoReturn:
-        hint = "remove it; quote a value that is a text"
-        self._fail(mark, f"the tag {cut(repr(event.tag))} has no meaning here", hint)
-
-    def _open(self, node: YamlNode, event: Any, mark: Any) -> None:
-        if event.tag is not None:
-            self._refuse_tag(event, mark)
-        self._add(node, event.anchor, mark)
-        self.frames.append(_OpenNode(node))
-
-    def _close(self) -> None:
-        node = self.frames.pop().node
-        if self.frames:
-            parent = self.frames[-1].node
-            parent.values += node.values - 1
-            parent.height = max(parent.height, node.height + 1)
-
-    def _add(self, node: YamlNode, anchor: str | None, mark: Any) -> None:
-        """Put ``node`` into the innermost list or mapping, as a key or a value."""
-        if anchor is not None:
-            self.anchors[anchor] = node
-        if not self.frames:
-            self.root, self.start = node, (mark.line + 1, mark.column + 1)
-            return
-        frame = self.frames[-1]
-        data = frame.node.data
-        if isinstance(data, dict) and frame.key is None:
-            self._take_key(frame, node, mark)
-            return
-        self.values += node.values
-        if self.values > MAX_VALUES or len(self.frames) + node.height > MAX_DEPTH:
-            self._refuse_size(mark)
-        frame.node.values += node.values
-        if frame.node.height <= node.height:
-            frame.node.height = node.height + 1
-        if isinstance(data, list):
-            frame.node.children[len(data)] = (node, mark.line + 1, mark.column + 1)
-            data.append(node.data)
-        elif isinstance(data, dict) and frame.key is not None:
-            frame.node.children[frame.key] = (node, frame.line, frame.column)
-            data[frame.key] = node.data
-            frame.key = None
 
     def _refuse_size(self, mark: Any) -> NoReturn:
         if self.values > MAX_VALUES:
@@ -231,25 +209,23 @@ class Tree:
         what = f"values are nested more than {MAX_DEPTH} levels deep"
         self._fail(mark, what, "check the brackets and dashes")
 
-    def _take_key(self, frame: _OpenNode, node: YamlNode, mark: Any) -> None:
+    def _key(self, into: YamlNode, event: Any) -> str:
+        node, mark = self._node(event), event.start_mark
         key = node.data
         if type(key) is int and node.text == str(key):
             key = node.text  # written one way only, so unambiguous
+        if isinstance(key, dict | list):
+            what = "a key must be a text, not a list or mapping"
+            self._fail(mark, what, "write the key as a plain word")
         if not isinstance(key, str):
-            if isinstance(key, dict | list):
-                self._fail(
-                    mark, "a key must be a text, not a list or mapping", "write the key as a plain word"
-                )
             what = f"a key must be a text, not {cut(node.text) or 'nothing'}"
             self._fail(mark, what, f'quote it: "{cut(node.text)}":')
         if key == "<<" and node.plain:
             self._fail(mark, "merge keys ('<<') are not supported", "write the fields out")
-        if key in frame.node.children:
-            first = frame.node.children[key][1]
-            self._fail(
-                mark, f"the key '{cut(key)}' is given twice, first on line {first}", "remove one of the two"
-            )
-        frame.key, frame.line, frame.column = key, mark.line + 1, mark.column + 1
+        if key in into.children:
+            what = f"the key '{cut(key)}' is given twice, first on line {into.children[key][1]}"
+            self._fail(mark, what, "remove one of the two")
+        return key
 
     def _fail(self, mark: Any, what: str, hint: str) -> NoReturn:
         raise BadInput(what, where=Place(self.file, mark.line + 1, mark.column + 1), hint=hint)

@@ -43,7 +43,7 @@ from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.hardware.fields import FIELDS, MODEL, children, field_at, fields_with, read_choice, read_number
 from chipmodel.hardware.further_memories import further_memories_of
 from chipmodel.hardware.luna_npu import LUNA_ARCS, LunaNpu
-from chipmodel.hardware.measured_networks import BlindRow, MeasuredNetwork, read_blind, read_networks
+from chipmodel.hardware.measured_networks import read_blind, read_networks
 from chipmodel.hardware.ne16_npu import ne16_of
 from chipmodel.hardware.plugin_npu import plugin_npu_of
 from chipmodel.hardware.vector_cpu import vector_cpu_of
@@ -52,6 +52,7 @@ from chipmodel.records import dataclass
 PRESET_FOLDER = Path(__file__).parent / "presets"
 TEXTS = ("base", "name", "title", "compared_with", "withdrawn")
 TABLES = MEASURED, MEASURED_ENERGY, BLIND = "measured", "measured_energy", "blind"
+KNOWN = ("compared_with", "withdrawn", *TABLES)
 MAX_TEXT = 200
 """Characters of a name, a title, or what a chip was compared with."""
 LONGEST_NAME = 255
@@ -72,11 +73,8 @@ class _ChipFields:
     title: str
     figures: Mapping[str, Figure]
     values: Values
-    compared_with: str = ""
-    measured: tuple[MeasuredNetwork, ...] = ()
-    measured_energy: tuple[MeasuredNetwork, ...] = ()
-    blind: tuple[BlindRow, ...] = ()
-    withdrawn: str = ""
+    known: Mapping[str, Any]
+    """What it was compared with: the fields ``KNOWN`` of a chip, which no base hands on."""
 
 
 @cache
@@ -103,8 +101,8 @@ def parse_chip(text: str, file: str, overrides: Sequence[str] = ()) -> Chip:
 def with_overrides(chip: Chip, overrides: Sequence[str]) -> Chip:
     """``chip`` with other numbers, written as those of ``load_chip``. Raises ``BadInput`` as that does."""
     values = {path: _value(path, figure.value, Place(path)) for path, figure in chip.figures.items()}
-    known = chip.compared_with, chip.measured, chip.measured_energy, chip.blind, chip.withdrawn
-    written = _ChipFields(chip.name, chip.title, chip.figures, values, *known)
+    known = {name: getattr(chip, name) for name in KNOWN}
+    written = _ChipFields(chip.name, chip.title, chip.figures, values, known)
     return replace(_finished(written, overrides, Place(chip.name)), source=chip.source)
 
 
@@ -119,19 +117,11 @@ def _finished(written: _ChipFields, overrides: Sequence[str], where: Place) -> C
     own = [path for path, f in fields if f.belongs(values) and (path in figures or f.default != "")]
     for path, figure in figures.items():
         _refuse_stray(path, figure, values)
-    missing = [path for path in own if path not in figures]
-    if missing:
+    if missing := [path for path in own if path not in figures]:
         hint = "add it, or take a base that has it; 'chipmodel chips' lists presets, such as luna-arcs"
         raise BadInput(f"the chip has no {listed(missing, 3)}", where=where, hint=hint)
     chip = _chip(written.name, written.title, values, {path: figures[path] for path in own})
-    chip = replace(
-        chip,
-        compared_with=written.compared_with,
-        measured=written.measured,
-        measured_energy=written.measured_energy,
-        blind=written.blind,
-        withdrawn=written.withdrawn,
-    )
+    chip = replace(chip, **written.known)
     _check_luna(chip, where)
     _check_ethos_u85(chip, where)
     _check_cpu(chip, where)
@@ -231,14 +221,10 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
     """``_read`` of what the file at ``path`` holds."""
     texts = {key: _text(document, key) for key in TEXTS}
     figures, values = _figures(document)
-    measured, energies = (_measured(document, key) for key in (MEASURED, MEASURED_ENERGY))
-    blind = _blind(document)
+    known = {key: texts[key] if key in texts else _table(document, key) for key in KNOWN}
     name = texts["name"] or path.stem
     if not texts["base"]:
-        title, compared_with = texts["title"] or name, texts["compared_with"]
-        return _ChipFields(
-            name, title, figures, values, compared_with, measured, energies, blind, texts["withdrawn"]
-        )
+        return _ChipFields(name, texts["title"] or name, figures, values, known)
     where = document.place(("base",))
     base_path = _find(texts["base"], where)
     trail = (*seen, path.resolve())
@@ -247,17 +233,8 @@ def _parsed(document: Document, path: Path, seen: tuple[Path, ...]) -> _ChipFiel
         raise BadInput("the chip is based on itself", where=where, hint=hint)
     base = _read(base_path, trail)
     title = texts["title"] or f"{name}, based on {base.name}"
-    return _ChipFields(
-        name,
-        title,
-        {**{path: _of_another(figure) for path, figure in base.figures.items()}, **figures},
-        {**base.values, **values},
-        texts["compared_with"],
-        measured,
-        energies,
-        blind,
-        texts["withdrawn"],
-    )
+    own = {path: _of_another(figure) for path, figure in base.figures.items()} | figures
+    return _ChipFields(name, title, own, {**base.values, **values}, known)
 
 
 def _of_another(figure: Figure) -> Figure:
@@ -265,14 +242,10 @@ def _of_another(figure: Figure) -> Figure:
     return replace(figure, mark="derived") if figure.mark == "fitted" else figure
 
 
-def _measured(document: Document, key: str) -> tuple[MeasuredNetwork, ...]:
+def _table(document: Document, key: str) -> tuple[object, ...]:
     text = _mapping(document, document.data, ()).get(key, "")
-    return read_networks(str(text), document.place((key,))) if text else ()
-
-
-def _blind(document: Document) -> tuple[BlindRow, ...]:
-    text = _mapping(document, document.data, ()).get(BLIND, "")
-    return read_blind(str(text), document.place((BLIND,))) if text else ()
+    read = read_blind if key == BLIND else read_networks
+    return read(str(text), document.place((key,))) if text else ()
 
 
 def _text(document: Document, key: str) -> str:
@@ -371,8 +344,7 @@ def _override(text: str) -> tuple[str, str]:
             hint="write it as in --set psram.clock_mhz=100 (chip(..., psram__clock_mhz=100))",
         )
     if field_at(path) is None:
-        below = children(path)
-        if below:
+        if below := children(path):
             hint = "set one of " + ", ".join(f"{path}.{key}" for key in below)
             raise BadInput(f"'{path}' holds several fields", where=where, hint=hint)
         hint = suggest(path, FIELDS, "fields are")

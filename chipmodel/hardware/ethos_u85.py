@@ -1,4 +1,4 @@
-"""Parameters of Arm's Ethos-U85 NPU, whose variants of 128 to 2,048 MACs are the rows of ``VARIANTS``.
+"""Parameters of Arm's Ethos-U85 NPU, whose variants of 128 to 2,048 MACs are in ``ethos_u85.yaml``.
 
 As Ethos-U55 (``chipmodel.hardware.ethos_npu``) it computes an output block after block, in micro-blocks. But
 a variant has several micro-blocks to choose from, and a RAM for inputs beside one for accumulators. Source of
@@ -10,6 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.records import dataclass
@@ -45,48 +50,31 @@ class U85Variant:
     micro_blocks: tuple[MicroBlock, ...]
 
 
-_BY_DEPTH, _BY_CHANNEL = ("dense", "dense depthwise"), ("depthwise", "point")
-_FLAT, _ROW = ((2, 2, 1), (1, 2, 2), (1, 1, 4)), ((1, 4, 1), (1, 2, 2), (1, 1, 4))
-_LINE = ((1, 2, 1), (1, 1, 2), (1, 1, 2))
-_FLAT_1024, _ROW_1024 = ((2, 4, 1), (2, 2, 2), (1, 2, 4)), ((2, 4, 1), (1, 4, 2), (1, 2, 4))
-_FLAT_2048, _ROW_2048 = ((4, 4, 1), (2, 4, 2), (2, 2, 4)), ((4, 4, 1), (2, 4, 2), (1, 4, 4))
-_DENSE = ("dense", "dense")
+VARIANTS = (128, 256, 512, 1024, 2048)
+"""The variants, by their MACs a cycle on 8 bits: the keys of ``ethos_u85.yaml``."""
 
-VARIANTS: Mapping[int, U85Variant] = {
-    128: U85Variant(
-        *(1, 8192, 8192, ("0.5", "0.5", "1")),
-        (MicroBlock((1, 2, 8), _LINE, _BY_DEPTH), MicroBlock((1, 1, 16), _LINE, _BY_CHANNEL)),
-    ),
-    256: U85Variant(
-        *(1, 16384, 16384, ("0.25", "0.25", "0.5")),
-        (
-            MicroBlock((1, 2, 16), _FLAT, _BY_CHANNEL),
-            MicroBlock((1, 4, 8), _ROW, _BY_DEPTH),
-            MicroBlock((2, 2, 8), _FLAT, _BY_DEPTH),
-        ),
-    ),
-    512: U85Variant(
-        *(2, 16384, 32768, ("0.125", "0.125", "0.25")),
-        (MicroBlock((2, 2, 16), _FLAT), MicroBlock((1, 4, 16), _ROW)),
-    ),
-    1024: U85Variant(
-        *(4, 16384, 65536, ("0.0625", "0.125", "0.25")),
-        (
-            MicroBlock((2, 2, 32), _FLAT_1024, _DENSE),
-            MicroBlock((1, 4, 32), _ROW_1024, _DENSE),
-            MicroBlock((2, 4, 16), _FLAT_1024),
-        ),
-    ),
-    2048: U85Variant(
-        *(4, 32768, 131072, ("0.03125", "0.0625", "0.125")),
-        (
-            MicroBlock((2, 2, 64), _FLAT_2048, _DENSE),
-            MicroBlock((1, 4, 64), _ROW_2048, _DENSE),
-            MicroBlock((4, 4, 16), _FLAT_2048),
-        ),
-    ),
-}
-"""The variants, by their MACs a cycle on 8 bits."""
+
+@cache
+def _variants() -> Mapping[int, U85Variant]:
+    read = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return {
+        macs: U85Variant(**_tuples({**said, "micro_blocks": _blocks(said)})) for macs, said in read.items()
+    }
+
+
+def _blocks(said: Any) -> tuple[MicroBlock, ...]:
+    return tuple(MicroBlock(**_tuples(each)) for each in said["micro_blocks"])
+
+
+_Sizes = int | str | list["_Sizes"]
+
+
+def _tuples(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: _sizes(value) for key, value in said.items()}
+
+
+def _sizes(said: _Sizes) -> Any:
+    return tuple(map(_sizes, said)) if isinstance(said, list) else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +82,7 @@ class EthosU85:
     """One variant, and its ports to SRAM."""
 
     macs: int
-    """Those of its row of ``VARIANTS``."""
+    """One of ``VARIANTS``."""
     read_latency: int
     write_latency: int
     sram_burst: int
@@ -112,7 +100,7 @@ class EthosU85:
     @property
     def variant(self) -> U85Variant:
         """What is particular to its number of MACs."""
-        return VARIANTS[self.macs]
+        return _variants()[self.macs]
 
     def __hash__(self) -> int:
         """A hash of one field: costs are cached by it, and fractions take long to hash."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
 
@@ -24,15 +24,15 @@ MOST_CHARACTERS = 500
 HINT = "write numbers, sizes such as 1MiB, chip fields such as dma.channels, + - * / and parentheses"
 
 _SIZE = re.compile(r"(?<![\w.])(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMG]iB)\b")
-_BINARY: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-}
-_UNARY: Mapping[type[ast.unaryop], Callable[[Fraction], Fraction]] = {
-    ast.USub: lambda a: -a,
-    ast.UAdd: lambda a: +a,
+Operators = Mapping[type[ast.AST], Callable[..., Fraction]]
+FieldValue = Callable[[str, Place], Fraction]
+_APPLY: Operators = {
+    ast.Add: Fraction.__add__,
+    ast.Sub: Fraction.__sub__,
+    ast.Mult: Fraction.__mul__,
+    ast.Div: Fraction.__truediv__,
+    ast.USub: Fraction.__neg__,
+    ast.UAdd: Fraction.__pos__,
 }
 
 
@@ -45,9 +45,8 @@ class Formula:
 
     def value(self, chip: Chip) -> float:
         """The number for ``chip``. Raises BadInput where it has no such field, or for a division by 0."""
-        tree, sizes = _parsed(self)
         try:
-            return float(_value(tree, self, sizes, chip))
+            return float(_value(self, lambda name, place: _field(name, place, chip), _APPLY))
         except ArithmeticError as error:
             raise BadInput(
                 f"{shown(self.text)} for {chip.name}: {error}", where=self.place, hint=HINT
@@ -60,17 +59,19 @@ def parse_formula(text: str, place: Place) -> Formula:
     if len(text) > MOST_CHARACTERS:
         what = f"a formula of {len(text)} characters; {MOST_CHARACTERS} are the most"
         raise BadInput(what, where=place, hint="split it into several columns")
-    tree, sizes = _parsed(formula)
-    for name in _names(tree, formula, sizes):
-        field = field_at(ast.unparse(name))
-        if field is None:
-            what = f"unknown chip field {shown(ast.unparse(name))}"
-            hint = suggest(ast.unparse(name), FIELDS, "fields are")
-            raise BadInput(what, where=_place(formula, name.col_offset), hint=hint)
-        if field.kind == "choice":
-            what = f"{ast.unparse(name)} is a word, not a number"
-            raise BadInput(what, where=_place(formula, name.col_offset), hint=HINT)
+    _value(formula, _known_field, dict.fromkeys(_APPLY, lambda *_: Fraction(1)))
     return formula
+
+
+def _known_field(name: str, place: Place) -> Fraction:
+    """Any number for a field that chips may have. Raises BadInput for another."""
+    field = field_at(name)
+    if field is None:
+        hint = suggest(name, FIELDS, "fields are")
+        raise BadInput(f"unknown chip field {shown(name)}", where=place, hint=hint)
+    if field.kind == "choice":
+        raise BadInput(f"{name} is a word, not a number", where=place, hint=HINT)
+    return Fraction(1)
 
 
 def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
@@ -86,45 +87,33 @@ def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
     return tree, {m.start(): Fraction(m["number"]) * UNITS[m["unit"].lower()] for m in found}
 
 
-def _names(node: ast.expr, formula: Formula, sizes: Mapping[int, Fraction]) -> Iterator[ast.expr]:
-    """The chip fields in the tree. Raises BadInput for what the language does not have."""
-    match node:
-        case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
-            yield from _names(left, formula, sizes)
-            yield from _names(right, formula, sizes)
-        case ast.UnaryOp(operator, operand) if type(operator) in _UNARY:
-            yield from _names(operand, formula, sizes)
-        case ast.Name() if node.col_offset in sizes:
-            pass
-        case ast.Name() | ast.Attribute() if _is_dotted(node):
-            yield node
-        case ast.Constant(int() | float() as value) if type(value) is not bool and isfinite(value):
-            pass
-        case _:
-            what = f"{shown(ast.get_source_segment(formula.text, node) or formula.text)} cannot be here"
-            raise BadInput(what, where=_place(formula, node.col_offset), hint=HINT)
+def _value(formula: Formula, field: FieldValue, apply: Operators) -> Fraction:
+    """The number of a formula by the values of its fields. Raises BadInput for what the language has not."""
+    tree, sizes = _parsed(formula)
+
+    def value(node: ast.expr) -> Fraction:
+        match node:
+            case ast.BinOp(left, operator, right) if type(operator) in apply:
+                return apply[type(operator)](value(left), value(right))
+            case ast.UnaryOp(operator, operand) if type(operator) in apply:
+                return apply[type(operator)](value(operand))
+            case ast.Name() if node.col_offset in sizes:
+                return sizes[node.col_offset]
+            case ast.Name() | ast.Attribute() if _is_dotted(node):
+                return field(ast.unparse(node), _place(formula, node.col_offset))
+            case ast.Constant(int() | float() as number) if type(number) is not bool and isfinite(number):
+                return Fraction(str(number))
+            case _:
+                what = f"{shown(ast.get_source_segment(formula.text, node) or formula.text)} cannot be here"
+                raise BadInput(what, where=_place(formula, node.col_offset), hint=HINT)
+
+    return value(tree)
 
 
 def _is_dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
-
-
-def _value(node: ast.expr, formula: Formula, sizes: Mapping[int, Fraction], chip: Chip) -> Fraction:
-    match node:
-        case ast.BinOp(left, operator, right):
-            apply = _BINARY[type(operator)]
-            return apply(_value(left, formula, sizes, chip), _value(right, formula, sizes, chip))
-        case ast.UnaryOp(sign, operand):
-            return _UNARY[type(sign)](_value(operand, formula, sizes, chip))
-        case ast.Constant(value):
-            assert isinstance(value, int | float), "parse_formula refuses all else"
-            return Fraction(str(value))
-        case ast.Name() if node.col_offset in sizes:
-            return sizes[node.col_offset]
-        case _:
-            return _field(ast.unparse(node), _place(formula, node.col_offset), chip)
 
 
 def _field(name: str, place: Place, chip: Chip) -> Fraction:

@@ -273,39 +273,32 @@ def _class_words(each: NetworkClass) -> str:
 
 
 _HEADER = (
-    "workload",
-    "family",
-    "measured",
-    "predicted",
-    "held_out",
-    *(f.name for f in fields(NetworkTraits)),
+    *("workload", "family", "measured", "predicted", "held_out"),
+    *(field.name for field in fields(NetworkTraits)),
 )
+_BLIND_HEADER = tuple(field.name for field in fields(BlindRow))
+
+
+def _csv_text(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """A table of a chip file; times have five digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([f"{cell:.5g}" if isinstance(cell, float) else cell for cell in line] for line in lines)
+    return text.getvalue()
 
 
 def network_rows(rows: Iterable[MeasuredNetwork]) -> str:
     """``rows`` as the CSV text of a chip file's ``measured``."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADER)
-    for row in rows:
-        traits = (*astuple(row.traits)[:-1], " ".join(sorted(row.traits.ops)))
-        times = (f"{time:.5g}" for time in (row.measured, row.predicted, row.held_out))
-        writer.writerow((row.workload, row.family, *times, *traits))
-    return text.getvalue()
-
-
-_BLIND_HEADER = tuple(field.name for field in fields(BlindRow))
+    return _csv_text(
+        _HEADER,
+        ((*astuple(row)[:-1], *astuple(row.traits)[:-1], " ".join(sorted(row.traits.ops))) for row in rows),
+    )
 
 
 def blind_rows(rows: Iterable[BlindRow]) -> str:
     """``rows`` as the CSV text of a chip file's ``blind``, oldest first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_BLIND_HEADER)
-    for row in sorted(rows, key=lambda row: row.date):
-        times = (f"{time:.5g}" for time in (row.measured, row.predicted, row.low, row.high))
-        writer.writerow((row.date, row.workload, row.kind, *times))
-    return text.getvalue()
+    return _csv_text(_BLIND_HEADER, (astuple(row) for row in sorted(rows, key=lambda row: row.date)))
 
 
 def read_blind(text: str, where: Place) -> tuple[BlindRow, ...]:

@@ -48,8 +48,7 @@ class ChannelTransfer:
 
     def event(self, channel: int, end: int) -> Event:
         """The transfer's whole time in the channel; cycles not accounted for went to other transfers."""
-        lost = end - self.begin - self.shape.setup - self.shape.data - sum(self.waits.values())
-        if lost:
+        if lost := end - self.begin - self.shape.setup - self.shape.data - sum(self.waits.values()):
             self.waits["arbitration", ""] += lost
         waits = tuple(sorted(Wait(cause, by, n) for (cause, by), n in self.waits.items()))
         start = self.command
@@ -227,8 +226,7 @@ class DmaEngine:
 
     def mark_begun(self) -> None:
         """Note that the current burst has begun, though its first beat waits for a bank."""
-        transfer = self.moving()
-        if transfer:
+        if transfer := self.moving():
             self.chosen_at = transfer.serial, transfer.done
 
     def finish(self, clock: int) -> Iterator[Event]:

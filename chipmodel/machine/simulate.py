@@ -30,7 +30,6 @@ from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
     AnyTransfer,
-    Branch,
     Command,
     Compute,
     Deadlock,
@@ -39,7 +38,7 @@ from chipmodel.model.commands import (
     DmaWait,
     Plain,
     Release,
-    Repeat,
+    along,
     resolve_path,
 )
 from chipmodel.model.trace import Cause, Event, Hold, Trace, Wait
@@ -58,29 +57,14 @@ def simulate_cores(
     path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
     simulator = EventSimulator(chip, len(cores))
     if len(cores) == 1:
-        for command in _along(cores[0], path):
+        for command in along(cores[0], path):
             simulator.run(command)
     else:
-        simulator.run_together([_along(commands, path) for commands in cores])
+        simulator.run_together([along(commands, path) for commands in cores])
     trace = simulator.finish(path)
-    faults = trace.unaccounted()
-    if faults:
+    if faults := trace.unaccounted():
         raise AssertionError(f"cycles unaccounted for: {faults[0]}")
     return trace
-
-
-def _along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[Plain]:
-    """The commands that run on ``path``, one after another."""
-    for command in commands:
-        match command:
-            case Branch():
-                taken = next(arm for arm in command.arms if arm.name == path[command.name])
-                yield from _along(taken.body, path)
-            case Repeat():
-                for _ in range(int(path[command.name])):
-                    yield from _along(command.body, path)
-            case _:
-                yield command
 
 
 def cause_of_wait(start: AnyTransfer) -> Cause:

@@ -19,29 +19,8 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import MeasuredNetwork, network_rows
 from chipmodel.measured.compare import MeasuredTable, TableComparison, chip_for, compare
+from chipmodel.measured.kinds import FREE_CONSTANTS
 from chipmodel.records import dataclass
-
-FREE_CONSTANTS: Mapping[str, tuple[str, ...]] = {
-    "luna_transfer": (
-        *("dma.load.setup_cycles", "dma.load.burst_overhead_clocks"),
-        *("dma.store.setup_cycles", "dma.store.burst_overhead_clocks"),
-        *("dma.bursts.setup_cycles", "dma.bursts.gap_cycles", "dma.bursts.crossing_clocks"),
-    ),
-    "luna_conv2d": (
-        *("npu.luna.conv_configuration_cycles", "npu.luna.later_pass_saving_cycles"),
-        *("npu.luna.piece_configuration_cycles", "npu.luna.piece_channel_cycles"),
-    ),
-    "luna_depthwise2d": (*("npu.luna.depthwise_configuration_cycles", "npu.luna.later_pass_saving_cycles"),),
-    "luna_matmul": ("npu.luna.matmul_configuration_cycles",),
-    "rtl_hyperbus_read": (
-        *("dma.hyperbus.response_cycles", "dma.hyperbus.fixed_clocks", "dma.hyperbus.segment_clocks"),
-    ),
-    "rtl_hyperbus_back_to_back": (
-        *("dma.hyperbus.response_cycles", "dma.hyperbus.turnaround_cycles", "dma.hyperbus.fixed_clocks"),
-    ),
-    "rtl_ef_psram": ("dma.ef_psram.frame_cycles",),
-}
-"""Constants by the kind of table; those of another DMA or NPU model than the chip's are ignored."""
 
 CALIBRATED = "-calibrated"
 """What the name of a fitted chip ends with."""
@@ -150,8 +129,7 @@ def _along(
     moves = 0
     while step >= smallest:
         tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
-        better = _better(tried, least, error)
-        if better:
+        if better := _better(tried, least, error):
             best, least = better
             moves += 1
             step = step * 2 if moves > EQUAL_MOVES else step

@@ -68,8 +68,7 @@ def _weights(chip: Chip) -> Iterator[Cause]:
 
 
 def _kernels(chip: Chip) -> Iterator[Cause]:
-    vector = chip.npu.vector
-    if vector:
+    if vector := chip.npu.vector:
         for name in KERNELS:
             if name != vector.kernels:
                 yield Cause(f"the runtime has the kernels of {name}", (f"npu.vector.kernels={name}",))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput, placed
+from chipmodel.files.document import document as as_document
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
@@ -199,13 +200,8 @@ def _row(kind: TableKind, compared: ComparedRow) -> dict[str, Any]:
 
 
 def _listed(part: ErrorSummary) -> dict[str, int | float | None]:
-    return {
-        "rows": part.rows,
-        "exact": part.exact,
-        "max_abs_error": None if part.max_abs_error is None else number(part.max_abs_error),
-        "max_relative_error": None if part.max_relative_error is None else float(part.max_relative_error),
-        "mean_relative_error": None if part.mean_relative_error is None else float(part.mean_relative_error),
-    }
+    largest = {} if part.max_abs_error is None else {"max_abs_error": number(part.max_abs_error)}
+    return as_document(part) | largest
 
 
 def _plain(value: Fraction | str) -> int | float | str:

@@ -145,8 +145,7 @@ def recognise(sheet: CsvSheet, kinds: Mapping[str, TableKind]) -> tuple[TableKin
     column."""
     names = set(sheet.names)
     close = [kind for kind in kinds.values() if names.issuperset(kind.needed)]
-    whole = [kind for kind in close if kind.measured in names]
-    if whole:
+    if whole := [kind for kind in close if kind.measured in names]:
         most = max(len(kind.needed) for kind in whole)
         return tuple(kind for kind in whole if len(kind.needed) == most)
     where = Place(sheet.header.file, sheet.header.number, 1)
@@ -175,8 +174,7 @@ def as_kind(sheet: CsvSheet, name: str, kinds: Mapping[str, TableKind]) -> Table
         what = f"--kind {shown(name)} is not a kind of table"
         raise BadInput(what, hint=suggest(name, kinds, "kinds are"))
     kind = kinds[name]
-    missing = [column for column in (*kind.needed, kind.measured) if column not in sheet.names]
-    if missing:
+    if missing := [column for column in (*kind.needed, kind.measured) if column not in sheet.names]:
         what = f"as {name} the table has no column {', '.join(missing)}"
         raise BadInput(
             what,

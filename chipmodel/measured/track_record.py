@@ -86,11 +86,9 @@ def _promise(like: NetworkClass | None) -> Iterator[str]:
 def _warnings(traits: NetworkTraits, rows: Sequence[MeasuredNetwork], alone: bool) -> Iterator[str]:
     if alone:
         yield f"no measured network has {traits.kind}"
-    unknown = sorted(traits.ops.difference(*(row.traits.ops for row in rows)))
-    if unknown:
+    if unknown := sorted(traits.ops.difference(*(row.traits.ops for row in rows))):
         yield f"no measured network has ops of kind {', '.join(unknown)}"
-    beyond = tuple(_beyond(traits, rows))
-    if beyond:
+    if beyond := tuple(_beyond(traits, rows)):
         yield f"this network is outside the measured sizes: {', '.join(beyond)}"
 
 

@@ -8,6 +8,7 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Direction, OffChipCopy, Part, Phase, Traffic, traffic_of
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 
@@ -237,24 +238,43 @@ class Acquire:
 Plain = DmaStart | DmaMove | DmaWait | Compute | Release | Acquire
 """The commands that remain when branches are decided and loops are unrolled."""
 Command = Plain | Branch | Repeat
+Anchor = Compute | Branch | Repeat
+"""What has a place in the program's tree; every other command belongs to one of these."""
 
 
 class Deadlock(RuntimeError):
     """Every sequencer waits for another, and no transfer is in flight: the commands are wrong."""
 
 
-def walk(commands: tuple[Command, ...]) -> Iterator[Command]:
-    """Every command below ``commands``, including branches and loops themselves."""
+def node_name(anchor: Anchor) -> str:
+    """The op, branch or loop that ``anchor`` runs."""
+    return anchor.op if isinstance(anchor, Compute) else anchor.name
+
+
+def operands(command: Command) -> tuple[Located, ...]:
+    """What ``command`` moves, reads or writes in SharedMemory."""
+    match command:
+        case DmaStart():
+            return (command.at,)
+        case Compute():
+            return (*command.reads, *command.writes)
+        case Branch() if command.condition:
+            return (command.condition,)
+        case _:
+            return ()
+
+
+def along(commands: tuple[Command, ...], path: Mapping[str, str]) -> Iterator[Plain]:
+    """The commands that run on ``path``, by the arm of each branch and iterations of each loop."""
     for command in commands:
-        yield command
         match command:
             case Branch():
-                for arm in command.arms:
-                    yield from walk(arm.body)
+                yield from along(next(a.body for a in command.arms if a.name == path[command.name]), path)
             case Repeat():
-                yield from walk(command.body)
+                for _ in range(int(path[command.name])):
+                    yield from along(command.body, path)
             case _:
-                pass
+                yield command
 
 
 def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> dict[str, str]:
@@ -265,13 +285,10 @@ def resolve_path(commands: tuple[Command, ...], choices: Mapping[str, str]) -> d
     """
     path: dict[str, str] = {}
     for command in walk(commands):
-        match command:
-            case Branch():
-                path[command.name] = _arm(command, choices)
-            case Repeat():
-                path[command.name] = _iterations(command, choices)
-            case _:
-                pass
+        if isinstance(command, Branch):
+            path[command.name] = _arm(command, choices)
+        elif isinstance(command, Repeat):
+            path[command.name] = _iterations(command, choices)
     for name in choices:
         if name not in path:
             hint = f"there are: {', '.join(path)}" if path else "the workload has no if and no loop"

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from chipmodel.geometry.groups import joined
-from chipmodel.model.program import Body, Op, Program, nodes, ops, reads, with_ops
+from chipmodel.model.program import Body, Op, Program, ops, reads, with_ops
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 
@@ -157,4 +158,4 @@ def _named(body: Body) -> frozenset[str]:
 
 
 def _reads(body: Body) -> Iterable[str]:
-    return (name for node in nodes(body) for name in reads(node))
+    return (name for node in walk(body) for name in reads(node))

@@ -65,8 +65,7 @@ def _group_spans(members: Sequence[Buffer]) -> Iterator[tuple[Interval, int]]:
     spans = [(span, b.bytes) for b in members for span in merged(b.live)]
     cuts = sorted({time for span, _ in spans for time in (span.start, span.stop)})
     for start, stop in pairwise(cuts):
-        most = max((size for span, size in spans if start in span), default=0)
-        if most:
+        if most := max((size for span, size in spans if start in span), default=0):
             yield Interval(start, stop), most
 
 

@@ -20,6 +20,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import Storage, usual_layout
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.tree import bodies, walk
 from chipmodel.model.work import Conv, Matmul, Recurrent, Vector, Work, output_share
 from chipmodel.records import dataclass
 
@@ -27,23 +28,11 @@ MAX_ITERATIONS = 1_000_000
 """The largest number of a loop's iterations (assumed)."""
 SCRATCH = " scratch"
 """Ends the name of an op's scratch."""
-DTYPE_BITS: Mapping[str, int] = {
-    "bool": 8,
-    "int4": 4,
-    "uint4": 4,
-    "int8": 8,
-    "uint8": 8,
-    "int16": 16,
-    "uint16": 16,
-    "float16": 16,
-    "bfloat16": 16,
-    "int32": 32,
-    "uint32": 32,
-    "float32": 32,
-    "int64": 64,
-    "uint64": 64,
-    "float64": 64,
-}
+_DTYPES = (
+    *("int4", "uint4", "int8", "uint8", "int16", "uint16", "float16", "bfloat16"),
+    *("int32", "uint32", "float32", "int64", "uint64", "float64"),
+)
+DTYPE_BITS: Mapping[str, int] = {"bool": 8} | {name: int(name.lstrip("abfilnotu")) for name in _DTYPES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,20 +361,16 @@ class Program:
 
     def nodes(self) -> Iterator[Node]:
         """Every op, ``if`` and ``loop`` in linear order, the outer before the inner."""
-        return nodes(self.body)
+        return walk(self.body)
 
     def ops(self) -> Iterator[Op]:
         """Every op in linear order, arms one after another."""
         return ops(self.body)
 
-    def ops_along(self, path: Mapping[str, str]) -> Iterator[Op]:
-        """Every run of an op, in order, along ``path``: arms of each ``if``, iterations of each ``loop``."""
-        return (op for op, _ in self.runs_along(path))
-
     def runs_along(self, path: Mapping[str, str]) -> Iterator[tuple[Op, int]]:
-        """Every run as ``ops_along``, with the number of the straight chain of ops that it is in: those of
-        one body and one iteration, in a row. No op of a chain begins before all chains before it have
-        ended."""
+        """Every run of an op along ``path`` (arms of each ``if``, iterations of each ``loop``) in order, with
+        the number of its straight chain of ops: those of one body and one iteration, in a row. No op of a
+        chain begins before all chains before it have ended."""
         return _runs_along(self.body, path, count())
 
     def op_counts(self, path: Mapping[str, str] = NO_CHOICES) -> Iterator[tuple[Op, int]]:
@@ -430,17 +415,6 @@ def _add_op(graph: Any, program: Program, op: Op, makers: Makers, inside: tuple[
             )
 
 
-def bodies(node: Node) -> tuple[Body, ...]:
-    """The bodies directly below ``node``: of each arm of an ``if``, of a ``loop``, none of an op."""
-    match node:
-        case Op():
-            return ()
-        case If():
-            return tuple(arm.body for arm in node.arms)
-        case Loop():
-            return (node.body,)
-
-
 def reads(node: Node) -> tuple[str, ...]:
     """The tensors that ``node`` reads: inputs of an op, condition of an ``if``, what a ``loop`` carries."""
     match node:
@@ -452,18 +426,10 @@ def reads(node: Node) -> tuple[str, ...]:
             return node.carried
 
 
-def nodes(body: Body) -> Iterator[Node]:
-    """Every op, ``if`` and ``loop`` below ``body`` in linear order, the outer before the inner."""
-    for node in body:
-        yield node
-        for inner in bodies(node):
-            yield from nodes(inner)
-
-
 def ops(body: Body) -> Iterator[Op]:
     """Every op below ``body`` in linear order, arms one after another."""
     for node in body:
-        if isinstance(node, Op):
+        if isinstance(node, Op):  # at once, as this is asked for thousands of times
             yield node
         else:
             for inner in bodies(node):

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.tier_states import StateSearch
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 Direction = Literal["load", "store"]
@@ -341,31 +342,14 @@ class Schedule:
 
 def steps(body: tuple[StepNode, ...]) -> Iterator[Step]:
     """Every step below ``body`` in linear order."""
-    for node in body:
-        match node:
-            case Step():
-                yield node
-            case StepIf():
-                for arm in node.arms:
-                    yield from steps(arm.body)
-            case StepLoop():
-                yield from steps(node.body)
+    return (node for node in walk(body) if isinstance(node, Step))
 
 
 def branches(body: tuple[StepNode, ...]) -> Iterator[tuple[int, StepIf]]:
     """Every ``if`` below ``body`` with steps, and the position of the first; outer ones come first."""
-    for node in body:
-        match node:
-            case StepIf():
-                inside = next(steps((node,)), None)
-                if inside is not None:
-                    yield inside.position, node
-                for arm in node.arms:
-                    yield from branches(arm.body)
-            case StepLoop():
-                yield from branches(node.body)
-            case Step():
-                pass
+    for node in walk(body):
+        if isinstance(node, StepIf) and (inside := next(steps((node,)), None)):
+            yield inside.position, node
 
 
 def renamed(

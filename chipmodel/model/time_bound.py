@@ -10,8 +10,8 @@ Unit = Literal["npu", "dma"]
 PlanSpace = Literal[
     "plans whose ops run one after another",
     "plans with or without cascades",
-    "plans with the same slices and repeated ops, one after another",
-    "plans with the same slices and repeated ops, with or without cascades",
+    "plans with the same slices, one after another",
+    "plans with the same slices, with or without cascades",
     "listed ways to run ops one after another",
     "listed ways to run ops, with or without cascades",
 ]
@@ -24,12 +24,11 @@ be computed more than once for the same reader. Each op computes all of its rows
 core; ops that take turns run on the same core, and another core gets a tensor when all of it is made. No op
 runs again for another reader."""
 SAME_OPS: tuple[PlanSpace, PlanSpace] = (
-    "plans with the same slices and repeated ops, one after another",
-    "plans with the same slices and repeated ops, with or without cascades",
+    "plans with the same slices, one after another",
+    "plans with the same slices, with or without cascades",
 )
 """Those, without cascades and with, of a program whose wide tensors are cut into slices of channels
-(``dma.residency.channel_slices``) or of which ops run twice (``chipmodel.rewrites.made_twice``): none of a
-plan that cuts or repeats other ops."""
+(``dma.residency.channel_slices``): none of a plan that cuts other ops."""
 LISTED: tuple[PlanSpace, PlanSpace] = (
     "listed ways to run ops one after another",
     "listed ways to run ops, with or without cascades",

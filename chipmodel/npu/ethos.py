@@ -31,24 +31,16 @@ from chipmodel.npu.ethos_u85 import u85_layer_cycles
 
 Ethos = EthosNpu | EthosU85
 
+_TABLES = (
+    *("sigmoid", "tanh", "leaky_relu", "hard_swish", "hard_sigmoid"),
+    *("swish", "gelu", "elu", "exp", "mish"),
+)
 OUTPUTS = {
-    **dict.fromkeys(("add", "sub"), "add"),
-    **dict.fromkeys(("mul", "div"), "multiply"),
-    **dict.fromkeys(
-        (
-            "sigmoid",
-            "tanh",
-            "leaky_relu",
-            "hard_swish",
-            "hard_sigmoid",
-            "swish",
-            "gelu",
-            "elu",
-            "exp",
-            "mish",
-        ),
-        "table",
-    ),
+    "add": "add",
+    "sub": "add",
+    "mul": "multiply",
+    "div": "multiply",
+    **dict.fromkeys(_TABLES, "table"),
 }
 """The output of an element-wise op by its kind, else ``plain``. A table is looked up by adding zero."""
 WIDE_OUTPUTS = {"add": "wide", "multiply": "wide_multiply", "plain": "wide_unary", "table": "wide_unary"}

@@ -143,18 +143,13 @@ def _least_sums(
     blocks *= len(sides(ethos, layer, 0)) * len(sides(ethos, layer, 1))
     if blocks * whole.height * (BAND * whole.width if bands else whole.depth) > MOST_TRIED:
         return np.zeros(1), np.zeros(1), 0
-    rows, across = (
-        np.arange(1, whole.height + 1)[:, None],
-        np.arange(1, (whole.width if bands else whole.depth) + 1),
-    )
+    rows = np.arange(1, whole.height + 1)[:, None]
+    across = np.arange(1, (whole.width if bands else whole.depth) + 1)
     if bands:
         each = np.full((len(rows), len(across)), np.inf)
         for band in dict.fromkeys(_bands(work, bits, depthwise)):
-            wide, cycles = (
-                band.output.width,
-                _cycles_by_rows(ethos, band, kind, np.array([whole.depth]))[:, 0],
-            )
-            each[:, wide - 1] = np.minimum(each[:, wide - 1], cycles)
+            at, cycles = band.output.width - 1, _cycles_by_rows(ethos, band, kind, np.array([whole.depth]))
+            each[:, at] = np.minimum(each[:, at], cycles[:, 0])
     else:
         each = _cycles_by_rows(ethos, layer, kind, across)
     by_rows, by_parts = (each / across).min(axis=1), (each / rows).min(axis=0)
@@ -217,9 +212,8 @@ def _cycles_by_rows(ethos: EthosNpu, layer: Layer, kind: str, channels: Counts) 
             rows = np.arange(start, stop)
             if len(rows):
                 high, deep = np.meshgrid(rows + 1, channels[numbers], indexing="ij")
-                cycles = _PartsInChosenBlocks(
-                    ethos, part, kind, high.ravel(), np.full(high.size, part.output.width), deep.ravel()
-                ).least(tried)
+                sizes = high.ravel(), np.full(high.size, part.output.width), deep.ravel()
+                cycles = _PartsInChosenBlocks(ethos, part, kind, *sizes).least(tried)
                 found[np.ix_(rows, numbers)] = cycles.reshape(high.shape)
     return found
 
@@ -240,12 +234,8 @@ class _PartsInChosenBlocks(LayerParts):
         costs = self._costs(BlockSizes(*blocks))
         least = costs.min(axis=1)
         part, number = np.nonzero(costs <= least[:, None] * (1 + NEAR))
-        chosen = _PartsInChosenBlocks(
-            self.ethos,
-            self.layer,
-            self.kind,
-            *(each[part] for each in (self.rows, self.columns, self.channels)),
-        )
+        sizes = (each[part] for each in (self.rows, self.columns, self.channels))
+        chosen = _PartsInChosenBlocks(self.ethos, self.layer, self.kind, *sizes)
         found = np.full(len(self.rows), np.inf)
         np.minimum.at(found, part, chosen.cycles(BlockSizes(*(each[number] for each in blocks))))
         return np.where(np.isfinite(least), found, 0)

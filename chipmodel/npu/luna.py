@@ -87,17 +87,8 @@ ADD_KINDS = ("add", "sub")
 RELU_KINDS = ("relu", "clip", "leaky_relu", "prelu", "abs", "neg", "max", "min")
 MUL_KINDS = ("mul", "div")
 SIGMOID_KINDS = (
-    "sigmoid",
-    "tanh",
-    "gelu",
-    "silu",
-    "hard_swish",
-    "hard_sigmoid",
-    "elu",
-    "exp",
-    "log",
-    "erf",
-    "softplus",
+    *("sigmoid", "tanh", "gelu", "silu", "hard_swish", "hard_sigmoid"),
+    *("elu", "exp", "log", "erf", "softplus"),
 )
 COPY_KINDS = (
     *("copy", "concat", "split", "slice", "transpose", "pad", "resize", "cast", "embedding", "gather"),

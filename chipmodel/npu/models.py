@@ -143,7 +143,6 @@ def on_cpu(npu: Npu, op: Op) -> bool:
 def _model_of(npu: Npu) -> tuple[NpuModel, Any]:
     """The model of an NPU, and its parameters."""
     for model in _MODELS:
-        parameters = model.parameters(npu)
-        if parameters is not None:
+        if (parameters := model.parameters(npu)) is not None:
             return model, parameters
     raise AssertionError("every NPU has the costs of an array")

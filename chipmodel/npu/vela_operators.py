@@ -8,7 +8,9 @@ axes of a mean.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from pathlib import Path
 
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
@@ -33,42 +35,8 @@ OPERATORS: Mapping[tuple[str, bool], frozenset[str]] = {
 }
 """Operators that the NPU runs, by the compiler and whether it is Ethos-U85, not U55 or U65. ``RESIZE`` is
 RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
-_NORMALISED = "MEAN SQUARED_DIFFERENCE RSQRT SUB MUL ADD"
-_SAME_NAME = "ABS ADD DIV ELU EXP GELU HARD_SWISH LEAKY_RELU LOG MUL NEG PAD PRELU RELU RELU6 RSQRT SOFTMAX"
-_MOVED = "SLICE SPLIT SUB TANH TILE TRANSPOSE CAST EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL NOT_EQUAL"
-OF_KIND: Mapping[str, str] = {
-    **{name.lower(): name for name in f"{_SAME_NAME} {_MOVED} REDUCE_MAX REDUCE_MIN GATHER".split()},
-    **dict.fromkeys(("allocate", "collect", "copy", "fill", "shift", "dropout"), ""),
-    **dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), _NORMALISED),
-    **dict.fromkeys(("reduce_mean", "global_average_pool"), "MEAN"),
-    "and": "LOGICAL_AND",
-    "argmax": "ARG_MAX",
-    "batch_norm": "MUL ADD",
-    "bias_add": "ADD",
-    "bias_gelu": "ADD GELU",
-    "channel_shuffle": "TRANSPOSE",
-    "clip": "RELU6",
-    "concat": "CONCATENATION",
-    "embedding": "GATHER",
-    "fast_gelu": "GELU",
-    "global_max_pool": "REDUCE_MAX",
-    "hard_sigmoid": "ADD RELU6 MUL",
-    "lp_norm": "MUL SUM RSQRT",
-    "max": "MAXIMUM",
-    "min": "MINIMUM",
-    "not": "LOGICAL_NOT",
-    "or": "LOGICAL_OR",
-    "quick_gelu": "LOGISTIC MUL",
-    "reduce_sum": "SUM",
-    "resize": "RESIZE",
-    "rms_norm": "MUL MEAN RSQRT",
-    "rotary_embedding": "SPLIT MUL SUB ADD CONCATENATION",
-    "scatternd": "SCATTER_ND",
-    "sigmoid": "LOGISTIC",
-    "silu": "LOGISTIC MUL",
-    "square": "MUL",
-    "where": "SELECT_V2",
-}
+with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _table:
+    OF_KIND: Mapping[str, str] = {row["kind"]: row["operators"] for row in csv.DictReader(_table)}
 """The operators that make an op of a kind, all of which have to be on the list; a kind that is not here runs
 on the CPU. None for what only moves bytes of a network that runs again and again."""
 _WIDE = frozenset({"ADD", "ARG_MAX", "MIRROR_PAD", "MUL", "SUB", "TRANSPOSE"})

@@ -34,6 +34,7 @@ from chipmodel.model.schedule import (
     steps,
 )
 from chipmodel.model.scopes import scopes
+from chipmodel.model.tree import bodies
 
 
 def lower(schedule: Schedule, plan: Plan, part: CorePart | None = None) -> tuple[Command, ...]:
@@ -225,11 +226,7 @@ class _ScheduleLowering:
 def _innermost_loops(body: tuple[StepNode, ...], loop: str = "") -> Iterator[tuple[int, str]]:
     """Every position and the innermost loop around it; empty where there is none."""
     for node in body:
-        match node:
-            case Step():
-                yield node.position, loop
-            case StepIf():
-                for arm in node.arms:
-                    yield from _innermost_loops(arm.body, loop)
-            case StepLoop():
-                yield from _innermost_loops(node.body, node.name)
+        if isinstance(node, Step):
+            yield node.position, loop
+        for inner in bodies(node):
+            yield from _innermost_loops(inner, node.name if isinstance(node, StepLoop) else loop)

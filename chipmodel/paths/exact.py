@@ -148,6 +148,14 @@ class PathSet:
         self.add_parts(paths.parts, weight)
 
 
+def after_segment(state: EventSimulator, segment: CommandSegment) -> tuple[EventSimulator, int]:
+    """The state after the commands of a segment, and the passes that this cost, those of the fork too."""
+    after = state.fork()
+    for command in segment.commands:
+        after.run(command)
+    return after, FORK_PASSES + after.passes - state.passes + len(segment.commands)
+
+
 class ExactAnalysis:
     """Finds the paths through parts of a tree of commands on ``chip``, once for each part and state."""
 
@@ -203,10 +211,8 @@ class ExactAnalysis:
         """The single path through commands without a decision."""
         known = self.known.get((segment, key))
         if known is None:
-            after = state.fork()
-            for command in segment.commands:
-                after.run(command)
-            self.budget.use_passes(FORK_PASSES + after.passes - state.passes + len(segment.commands))
+            after, passes = after_segment(state, segment)
+            self.budget.use_passes(passes)
             known = _single_path(after.key(), after, after.clock - state.clock)
             self.known[segment, key] = known
         return known

@@ -15,7 +15,7 @@ from random import Random
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import EventSimulator
 from chipmodel.paths.decisions import Decision, Decisions, concatenate
-from chipmodel.paths.exact import FORK_PASSES, PartKey, PartTotals, StateKey
+from chipmodel.paths.exact import PartKey, PartTotals, StateKey, after_segment
 from chipmodel.paths.tree import CommandBlock, CommandSegment, WeightedBranch, WeightedLoop
 
 NORMAL_QUANTILE = 1.959963984540054
@@ -109,10 +109,8 @@ class PathSampler:
         known = self.known.get((segment, key))
         self.work += 1
         if known is None:
-            after = state.fork()
-            for command in segment.commands:
-                after.run(command)
-            self.work += FORK_PASSES + after.passes - state.passes + len(segment.commands)
+            after, passes = after_segment(state, segment)
+            self.work += passes
             known = after.key(), after, after.clock - state.clock
             if len(self.known) < MAX_CACHED_SEGMENTS:
                 self.known[segment, key] = known

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Compute, walk
+from chipmodel.model.commands import Compute
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.pipeline.order_choice import order_faults
 from chipmodel.plan_file.contents import PlanFile

@@ -9,10 +9,11 @@ from chipmodel.answers.result import CorePlan, Result
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, resolve_path, walk
+from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, resolve_path
 from chipmodel.model.plan import Solved
 from chipmodel.model.program import NO_CHOICES, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part, Schedule
+from chipmodel.model.tree import walk
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.request import Planned

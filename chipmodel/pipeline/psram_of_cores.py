@@ -21,12 +21,13 @@ from typing import NamedTuple
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE
-from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, DmaWait, Release, walk
+from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, DmaWait, Release
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.fit import off_chip_bytes
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
+from chipmodel.model.tree import walk
 from chipmodel.passes.lower import lower
 from dma.schedule.psram_layout import HomeKey, aligned, weights_key
 from dma.schedule.psram_sharing import at_homes, changed_in_parts, one_after_another

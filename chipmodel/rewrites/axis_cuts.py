@@ -9,6 +9,7 @@ values to the next. Two tensors of which one follows an axis of the other are sp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -141,11 +142,8 @@ def _divide(steps: Sequence[int]) -> bool:
 
 def _split(digit: Digit, steps: Sequence[int]) -> list[Digit]:
     """A digit split at ``steps`` of its axis, the outermost first."""
-    ends = sorted(
-        {digit.step, digit.step * digit.size}
-        | {s for s in steps if digit.step < s < digit.step * digit.size},
-        reverse=True,
-    )
+    low, high = digit.step, digit.step * digit.size
+    ends = sorted({low, high, *(step for step in steps if low < step < high)}, reverse=True)
     return [Digit(digit.axis, high // low, low) for high, low in pairwise(ends)]
 
 
@@ -269,9 +267,7 @@ def _split_best(axes: OperandAxes, box: Sequence[Interval], tensor: SeenTensor) 
 
 def _placed(axes: OperandAxes, split: int, box: Sequence[Interval]) -> tuple[OperandAxes, Share]:
     """The operand's axes split there, and its share of a part, or where it is read if it lies apart."""
-    shifted = [
-        OperandAxis(a.size, a.follows, a.step, 0 if a.apart else a.offset, a.scale, a.more) for a in axes.axes
-    ]
+    shifted = [replace(a, offset=0 if a.apart else a.offset, apart=False) for a in axes.axes]
     return OperandAxes(axes.axes, split), OperandAxes(tuple(shifted), split).share(_within(axes, box))
 
 

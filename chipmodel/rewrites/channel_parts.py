@@ -13,13 +13,10 @@ from chipmodel.rewrites.op_shapes import is_pointwise, seen_inputs, seen_outputs
 SLICE_MARK = "@slice"
 """What the names of slices of channels have, and no name of a program that is cut into these."""
 
-FIRST_MARK = "@first"
-"""What the names of first runs have, and no name of a program of which ops run twice."""
-
 
 def has_other_ops(program: Program) -> bool:
-    """Return whether ops of ``program`` run in slices of channels, or twice."""
-    return any(SLICE_MARK in op.name or FIRST_MARK in op.name for op in program.ops())
+    """Return whether ops of ``program`` run in slices of channels."""
+    return any(SLICE_MARK in op.name for op in program.ops())
 
 
 def channel_axis(tensor: Tensor) -> int | None:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import Node, Op, Program, nodes, reads, with_bodies
+from chipmodel.model.program import Node, Op, Program, reads, with_bodies
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 
@@ -32,7 +33,7 @@ def touched(node: Node) -> Touched:
     """What ``node`` and everything below it reads and changes."""
     read: set[str] = set()
     changed: set[str] = set()
-    for each in nodes((node,)):
+    for each in walk((node,)):
         read.update(reads(each))
         if isinstance(each, Op):
             changed.update(each.outputs, each.absorbs, [each.overwrites] if each.overwrites else [])

@@ -84,23 +84,20 @@ class _Slicing:
         """At the start of an iteration: the slices of inputs that no op reads directly."""
         for tensor in self.inputs:
             if tensor in self.pieces:
-                name, work = (
-                    _op_name(self.program, f"{tensor}.slice"),
-                    _copy_work(self.program.tensors[tensor]),
-                )
-                outputs = (self.pieces[tensor],)
-                yield Op(name, "slice", work, (tensor,), outputs, sliced=tensor, slices=self.inferences)
+                yield self._copy(tensor, "slice", (tensor,), (self.pieces[tensor],), tensor)
 
     def collect_ops(self) -> Iterator[Op]:
         """At the end of an iteration: the slices of outputs that no op writes directly."""
         for tensor, stack in self.results.items():
             if tensor in self.pieces:
-                name, work = (
-                    _op_name(self.program, f"{tensor}.collect"),
-                    _copy_work(self.program.tensors[tensor]),
-                )
-                inputs = (self.pieces[tensor], stack)
-                yield Op(name, "collect", work, inputs, (stack,), sliced=stack, slices=self.inferences)
+                yield self._copy(tensor, "collect", (self.pieces[tensor], stack), (stack,), stack)
+
+    def _copy(
+        self, tensor: str, kind: str, inputs: tuple[str, ...], outputs: tuple[str, ...], stack: str
+    ) -> Op:
+        """An op of that kind that moves a slice of ``stack``."""
+        name, work = _op_name(self.program, f"{tensor}.{kind}"), _copy_work(self.program.tensors[tensor])
+        return Op(name, kind, work, inputs, outputs, sliced=stack, slices=self.inferences)
 
     def body(self) -> Iterator[Node]:
         """The program's nodes as they run in an iteration."""

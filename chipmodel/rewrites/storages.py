@@ -40,8 +40,7 @@ def _wishes(program: Program) -> dict[str, Layout]:
     wishes: dict[str, Layout] = {}
     for op in reversed(list(program.ops())):
         for index, name in enumerate(op.inputs):
-            wish = _wish(op, index, program.tensors[name], wishes)
-            if wish is not None:
+            if (wish := _wish(op, index, program.tensors[name], wishes)) is not None:
                 wishes[name] = wish
     return wishes
 

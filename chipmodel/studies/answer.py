@@ -147,15 +147,9 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
 def _fault_words(task: PointTask, fault: str) -> str:
     """What a planner says that cannot be, of which point, and the command that answers it again."""
     point = task.point
-    chosen = (
-        point.packer,
-        point.merge,
-        point.streamer,
-        *(f"{name}={value}" for name, value in point.overrides),
-    )
-    where = (
-        f"{point.workload}{f' on {point.chip}' if point.chip else ''} with {', '.join(filter(None, chosen))}"
-    )
+    changes = (f"{name}={value}" for name, value in point.overrides)
+    chosen = ", ".join(filter(None, (point.packer, point.merge, point.streamer, *changes)))
+    where = f"{point.workload}{f' on {point.chip}' if point.chip else ''} with {chosen}"
     return f"{where}: {fault}; again: chipmodel study STUDY.yaml --only {task.key[:KEY_DIGITS]}"
 
 
@@ -227,8 +221,7 @@ def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) 
 def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
     """What ``chipmodel simulate`` answers, but without the run with ``sync`` to compare with; and a packer
     that searches does not stop at the first plan that fits, so that peaks can be compared."""
-    reason = impossible(program, chip)
-    if reason:
+    if reason := impossible(program, chip):
         return _without_plan(task, "impossible", reason)
     if chip.cores > 1:
         return _on_cores(task, program, chip)
@@ -404,10 +397,8 @@ def _trajectory(steps: Sequence[tuple[float, int | None, int]]) -> tuple[Improve
 
 def _limits(point: Point) -> Limits:
     """Those of the study, or what the packer has of its own. One thread: the points run side by side."""
-    own = packer_named(point.packer).limits
-    nodes = point.node_limit
-    if point.time_limit is None and nodes is None:
-        nodes = own.nodes
+    free = point.time_limit is None and point.node_limit is None
+    nodes = packer_named(point.packer).limits.nodes if free else point.node_limit
     return Limits(point.time_limit, nodes, point.seed, 1)
 
 

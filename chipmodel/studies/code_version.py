@@ -13,8 +13,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("chipmodel", "solvers", "dma", "workloads")
-DATA = ("workloads/zoo/networks/*.yaml", "chipmodel/hardware/*.csv")
-"""Layers of built-in networks and parts of Psram; files of chips are hashed with the point that names one."""
+DATA = (
+    *("workloads/zoo/networks/*.yaml", "chipmodel/hardware/*.csv", "chipmodel/hardware/*.yaml"),
+    "chipmodel/npu/*.csv",
+)
+"""Built-in networks, parts of Psram, NPUs; files of chips are hashed with the point that names one."""
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
 NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")

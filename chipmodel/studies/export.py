@@ -26,26 +26,10 @@ Value = str | int | float | None
 
 _ASKED = ("packer", "merge", "streamer", "cascade", "buffers", "seed", "time_limit", "node_limit")
 _ANSWERED = (
-    "status",
-    "peak_bytes",
-    "peak_lower_bound_bytes",
-    "merger_lower_bound_bytes",
-    "capacity_bytes",
-    "psram_bytes",
-    "psram_capacity_bytes",
-    "total_cycles",
-    "lower_bound_cycles",
-    "bound_space",
-    "sync_cycles",
-    "npu_busy_cycles",
-    "dma_busy_cycles",
-    "milliseconds",
-    "microjoules",
-    "peak_gap",
-    "merger_gap",
-    "packer_gap",
-    "cycle_gap",
-    "problem",
+    *("status", "peak_bytes", "peak_lower_bound_bytes", "merger_lower_bound_bytes", "capacity_bytes"),
+    *("psram_bytes", "psram_capacity_bytes", "total_cycles", "lower_bound_cycles", "bound_space"),
+    *("sync_cycles", "npu_busy_cycles", "dma_busy_cycles", "milliseconds", "microjoules"),
+    *("peak_gap", "merger_gap", "packer_gap", "cycle_gap", "problem"),
 )
 _QUOTED = re.compile('[",\r\n]')
 _STAGES = ("seconds", "schedule_seconds", "packer_seconds", "bound_seconds", "simulation_seconds")
@@ -114,17 +98,8 @@ def _order(point: Point) -> tuple[Any, ...]:
     """The order of rows: by what was asked, sizes and other numbers by their value."""
     overrides = tuple((field, _size(value), value) for field, value in point.overrides)
     limits = point.time_limit or 0.0, point.node_limit or 0
-    return (
-        point.workload,
-        point.chip,
-        overrides,
-        point.packer,
-        point.merge,
-        point.streamer,
-        point.cascade,
-        point.seed,
-        limits,
-    )
+    planners = point.packer, point.merge, point.streamer, point.cascade
+    return (point.workload, point.chip, overrides, *planners, point.seed, limits)
 
 
 def _size(text: str) -> float:

@@ -157,8 +157,7 @@ class StudyStore:
         """Store ``rows``, all at once, in place of those of this version that are there. Raises
         ChipmodelError where other code than the study's answered: such a point would be asked for without
         end."""
-        other = next((row.code for row in rows if row.code != self._code), None)
-        if other is not None:
+        if (other := next((row.code for row in rows if row.code != self._code), None)) is not None:
             what = f"a worker answered with code {other}, and the study began with code {self._code}"
             raise ChipmodelError(what, hint="chipmodel changed while the study ran: run the study again")
         with transaction(self._link):

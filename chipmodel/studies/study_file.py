@@ -106,8 +106,9 @@ def parse_study(text: str, path: Path) -> Study:
     document = read_yaml(text, str(path))
     asked = validate(StudyFile, document)
     reader = _Reader(document, path.parent)
-    packers, merges = reader.packers(asked.packers), reader.merges(asked.merges)
-    several = len(packers) > 1 or len(merges) > 1
+    packing = reader.named("packers", asked.packers, packers, packer_named)
+    merges = reader.named("merges", asked.merges, mergers, merger_named)
+    several = len(packing) > 1 or len(merges) > 1
     study = Study(
         name=asked.name or path.stem,
         title=asked.title,
@@ -115,10 +116,10 @@ def parse_study(text: str, path: Path) -> Study:
         text=text,
         workloads=reader.workloads(asked.workloads),
         chips=reader.chips(asked.chips),
-        packers=packers,
+        packers=packing,
         merges=merges,
-        streamers=reader.streamers(asked.streamers),
-        cascades=reader.cascades(asked.cascades),
+        streamers=reader.named("streamers", asked.streamers, streamers, streamer_named),
+        cascades=reader.named("cascades", asked.cascades, lambda: CASCADES, _check_cascades),
         seeds=reader.distinct("seeds", asked.seeds),
         sweeps=reader.sweeps(asked),
         include=reader.filters(asked, "include"),
@@ -189,7 +190,7 @@ class _Reader:
         def check(name: str) -> None:
             load_chip(name if name in preset_names() else self._chip_path(name))
 
-        return self._named("chips", names, preset_names, check)
+        return self.named("chips", names, preset_names, check)
 
     def _chip_path(self, name: str) -> str:
         path = self.folder / name
@@ -198,24 +199,7 @@ class _Reader:
         hint = suggest(name, preset_names(), "presets are") + "; or give a chip file, relative to the study"
         raise BadInput(f"no chip is called {shown(name)}", hint=hint)
 
-    def packers(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("packers", names, packers, packer_named)
-
-    def merges(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("merges", names, mergers, merger_named)
-
-    def streamers(self, names: Sequence[str]) -> tuple[str, ...]:
-        return self._named("streamers", names, streamers, streamer_named)
-
-    def cascades(self, names: Sequence[str]) -> tuple[str, ...]:
-        def check(name: str) -> None:
-            if name not in CASCADES:
-                hint = f"cascades of a study are {' or '.join(CASCADES)}"
-                raise BadInput(f"cascades cannot be {shown(name)}", hint=hint)
-
-        return self._named("cascades", names, lambda: CASCADES, check)
-
-    def _named(
+    def named(
         self,
         key: str,
         names: Sequence[str],
@@ -281,6 +265,12 @@ class _Reader:
             texts = [self._text("filters", kind, index, key, each) for each in range(len(values))]
             patterns.append((key, tuple(texts)))
         return StudyFilter(tuple(patterns), self._place("filters", kind, index))
+
+
+def _check_cascades(name: str) -> None:
+    if name not in CASCADES:
+        hint = f"cascades of a study are {' or '.join(CASCADES)}"
+        raise BadInput(f"cascades cannot be {shown(name)}", hint=hint)
 
 
 def reading(field: str, text: str, place: Place) -> Any:

@@ -44,7 +44,6 @@ def controlled_cycles(
     core_mhz: Fraction, psram: Psram, dma: Controlled, direction: Direction, size: int
 ) -> int:
     """Core cycles of a transfer of ``size`` bytes after its set-up."""
-    _assert_legal(core_mhz, psram, dma)
     match dma:
         case HyperBusDma():
             return hyperbus(core_mhz, psram.clock_mhz, dma).transfer(size, dma.request_bytes)
@@ -138,17 +137,3 @@ def _below(points: Points, each: Fraction) -> tuple[int, Fraction]:
     if once >= 0:
         return floor(once), each
     return 0, min(each, *(Fraction(cycles) / size for size, cycles in points))
-
-
-def _assert_legal(core_mhz: Fraction, psram: Psram, dma: Controlled) -> None:
-    """Assert that CE# is never low for too long or high for too short; chip files that say so are refused."""
-    match dma:
-        case HyperBusDma():
-            low, high, mhz = dma.low_clocks, dma.high_clocks, psram.clock_mhz
-        case EfPsramDma():
-            low, high, mhz = dma.low_cycles, dma.high_cycles, core_mhz
-        case CdmaDma() | DramDma():
-            return
-    limit = psram.ce_low_max_us
-    assert limit is None or low <= limit * mhz, f"CE# low for {low} clocks of {limit} us"
-    assert high * 1000 >= psram.ce_high_ns * mhz, f"CE# high for {high} clocks, not {psram.ce_high_ns} ns"

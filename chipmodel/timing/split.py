@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import Device, worst_overhead
 from chipmodel.records import dataclass
@@ -93,11 +91,3 @@ def _runs(chunk: int, limit: int | None) -> tuple[EqualBursts, ...]:
         return (EqualBursts(1, chunk),)
     full, rest = divmod(chunk, limit)
     return tuple(run for run in (EqualBursts(full, limit), EqualBursts(1, rest)) if run.count and run.bytes)
-
-
-def sizes(groups: Iterable[BurstGroup]) -> Iterator[int]:
-    """The size of every burst, one by one."""
-    for group in groups:
-        for _ in range(group.repeat):
-            for run in group.runs:
-                yield from (run.bytes for _ in range(run.count))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from math import gcd
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from chipmodel.hardware.chip import AnyDma, BurstDma, Channels, Chip, Dma, Psram
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.hardware.psram_device import Device, ce_low_clocks
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Direction, Hop, Traffic
-from chipmodel.timing.bursts import assert_legal as assert_bursts_legal, bursts_of
 from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_least, controlled_slope
 from chipmodel.timing.routes import TransferRoute
@@ -171,8 +170,8 @@ def assert_legal(
     chip: Chip, traffic: Traffic, address: int, size: int, runs: int = 1, pitch: int = 0
 ) -> None:
     """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
-    low, CE# high and pages; checks all of them by their sizes, the first 8 of a run one by one. O(1) in
-    ``size``, and in ``runs`` too, of which only those at different places within a page are checked."""
+    low; checks all of them by their sizes. O(1) in ``size``, and in ``runs`` too, of which only those at
+    different places within a page are checked. CE# high and pages are those of ``split``."""
     memory, dma, direction = link(chip, traffic)
     device = memory.device
     if not isinstance(dma, BurstDma) or device is None or not size:
@@ -193,4 +192,3 @@ def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: 
             low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
             limit = device.ce_low_limit
             assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"
-    assert_bursts_legal(device, islice(bursts_of(device, address, size, write, longest), 8))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import reduce
 
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat, walk
+from chipmodel.model.commands import Anchor, Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Part
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
-from chipmodel.verify.neighbours import Anchor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import SharedMemory
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located, walk
+from chipmodel.model.commands import Command, Located, operands
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlannedBuffer
 from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.verify.cascade_table import CascadeTable
@@ -49,7 +50,7 @@ def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, .
     """Buffers said to be the start of another one, but not smaller weights of one op at its offset."""
     known = {b.name: b for b in buffers}
     held: dict[str, set[tuple[str, bool]]] = {}
-    for place in (place for command in walk(commands) for place in _places(command)):
+    for place in (place for command in walk(commands) for place in operands(command)):
         held.setdefault(place.buffer, set()).add((place.part.name, place.part.weights))
     for inner in (b for b in buffers if b.within):
         outer = known.get(inner.within)
@@ -67,7 +68,7 @@ def _place_faults(
     known = {b.name: b for b in buffers}
     within = _places_within(program)
     in_block = {op: at for places in cascades.weights_at.values() for op, at in places}
-    for place in (place for command in walk(commands) for place in _places(command)):
+    for place in (place for command in walk(commands) for place in operands(command)):
         buffer, what = known.get(place.buffer), part_label(place.part)
         if buffer is None:
             yield f"{what} is in buffer {place.buffer!r}, which the plan does not have"
@@ -107,15 +108,3 @@ def _places_within(program: Program) -> dict[str, set[tuple[PlaceInTensor, int]]
             inside = (place_within(places[name], size, place, whole) for place in outer)
             found.setdefault(name, set()).update((place, size) for place in inside if place)
     return found
-
-
-def _places(command: Command) -> tuple[Located, ...]:
-    match command:
-        case DmaStart():
-            return (command.at,)
-        case Compute():
-            return (*command.reads, *command.writes)
-        case Branch() if command.condition:
-            return (command.condition,)
-        case _:
-            return ()

@@ -10,9 +10,10 @@ from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat, walk
-from chipmodel.model.program import Op, Program, bodies, nodes, reads
+from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
+from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.tree import bodies, walk
 from chipmodel.model.work import Vector
 from chipmodel.verify.coverage import covers
 
@@ -38,11 +39,9 @@ class CascadeTable:
     def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
         stay = self._stay(cascade)
         sizes = [self.program.block_bytes(op) for op in stay]
-        for name, start, size in zip(
-            (op.name for op in stay), accumulate(sizes, initial=0), sizes, strict=False
-        ):
+        for op, stop, size in zip(stay, accumulate(sizes), sizes, strict=True):
             if size:
-                yield name, Interval(start, start + size)
+                yield op.name, Interval(stop - size, stop)
 
     def _inside(self, cascade: CascadeOps) -> frozenset[str]:
         own = [self.ops[name] for name in cascade.ops if name in self.ops]
@@ -84,9 +83,11 @@ class CascadeTable:
 
     def comes_from_outside(self, op: str, tensor: str) -> bool:
         """Whether the cascade of ``op``, if there is one, does not make ``tensor``."""
-        cascade = self.of_op.get(op)
-        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
-        return tensor not in inside and self.maker(op, tensor) is None
+        return tensor not in self.inside_of(op) and self.maker(op, tensor) is None
+
+    def inside_of(self, op: str) -> frozenset[str]:
+        """The tensors that nothing but the ops of the cascade of ``op`` needs; none for no cascade."""
+        return self.inside[self.of_op[op].name] if op in self.of_op else frozenset()
 
     def maker(self, op: str, tensor: str) -> Op | None:
         """The op of the same cascade that makes ``tensor``, which ``op`` may read before it is complete."""
@@ -125,8 +126,7 @@ class CascadeTable:
             if op.gathers or op.allocates or op.sliced is not None or not op.along_rows:
                 yield f"{subject} has {op.name!r}, which cannot take turns with others"
             seen |= set(op.inputs)
-            again = [name for name in op.outputs if name in seen]
-            if again:
+            if again := [name for name in op.outputs if name in seen]:
                 yield f"{subject} makes {again[0]!r} again"
             seen |= set(op.outputs)
         for index, name in enumerate(cascade.ops[:-1]):
@@ -148,7 +148,7 @@ class CascadeTable:
         """Operands whose buffer rolls and must not, or the other way round: rows of the tensors inside a
         cascade lie in buffers of their own, which all roll or none."""
         cascade = self.of_op.get(step.op)
-        inside = frozenset[str]() if cascade is None else self.inside[cascade.name]
+        inside = self.inside_of(step.op)
         for place in (*step.reads, *step.writes):
             is_inside = place.part.name in inside and not place.part.weights
             if place.rolls and self.comes_from_outside(step.op, place.part.name):
@@ -239,7 +239,7 @@ _ANCHORS = (Compute, Branch, Repeat)
 
 def _neighbours(program: Program, names: Sequence[str]) -> bool:
     """Whether the ops ``names`` follow one another in one body."""
-    for body in (program.body, *(inner for node in nodes(program.body) for inner in bodies(node))):
+    for body in (program.body, *(inner for node in walk(program.body) for inner in bodies(node))):
         listed = [node.name if isinstance(node, Op) else "" for node in body]
         if names[0] in listed:
             start = listed.index(names[0])

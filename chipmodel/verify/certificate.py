@@ -29,8 +29,7 @@ def verify_certificate(problem: Problem, certificate: Certificate) -> tuple[str,
     """
     names = _named(certificate)
     by_name = {b.name: b for b in problem.buffers}
-    missing = [name for name in names if name not in by_name]
-    if missing:
+    if missing := [name for name in names if name not in by_name]:
         return (f"the problem has no buffer {missing[0]!r}",)
     if len(set(names)) < len(names):
         return ("a buffer is named twice",)
@@ -74,8 +73,7 @@ def _live_set_faults(problem: Problem, certificate: LiveSet, buffers: list[Buffe
     unit = certificate.unit
     if unit < 1:
         return (f"its unit is {unit}",)
-    unaligned = [b.name for b in buffers if b.alignment % unit]
-    if unaligned:
+    if unaligned := [b.name for b in buffers if b.alignment % unit]:
         return (f"buffer {unaligned[0]!r} is not aligned to {unit}",)
     faults = _sharing_faults(problem, certificate.position, buffers)
     return faults or _claim_faults(certificate.bytes, _stacked_bytes(buffers, unit))
@@ -179,8 +177,7 @@ def _largest_sum(sizes: list[int], limit: int) -> int:
 
 
 def _reachable_faults(problem: Problem, certificate: Reachable) -> tuple[str, ...]:
-    faults = verify_certificate(problem, certificate.floor)
-    if faults:
+    if faults := verify_certificate(problem, certificate.floor):
         return faults
     if certificate.floor.bytes is None:
         return ()
@@ -275,8 +272,7 @@ def rigid_groups(buffers: Iterable[Buffer], colocated: Iterable[tuple[str, ...]]
     listed = list(buffers)
     groups: list[set[str]] = [{b.name} for b in listed]
     for names in colocated:
-        touched = [group for group in groups if group & set(names)]
-        if touched:
+        if touched := [group for group in groups if group & set(names)]:
             groups = [group for group in groups if group not in touched] + [set[str]().union(*touched)]
     index = {b.name: i for i, b in enumerate(listed)}
     return [tuple(listed[i] for i in sorted(index[name] for name in group)) for group in groups]

@@ -29,7 +29,7 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.fit import further_addresses
-from chipmodel.model.program import Arm, If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
@@ -38,7 +38,7 @@ from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap, memory_fault, thing
 from chipmodel.verify.rolling import RollingRows, clash, load_faults, turn_faults
-from chipmodel.verify.sequence import order_fault, sequence_faults
+from chipmodel.verify.sequence import order_faults, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import move_faults, moved_faults, slice_faults, transfer_faults
 
@@ -63,25 +63,23 @@ def verify(
     program = in_cascades(program, cascades)
     table = CascadeTable(program, cascades)
     verifier = _CommandVerifier(program, chip, commands, table)
-    for fault in (
+    verifier.violations += (
         *table.faults(),
         *sequence_faults(commands),
         *transfer_faults(commands, table.name_of),
         *move_faults(commands),
         *slice_faults(program, commands, table),
         *table.band_faults(commands),
-    ):
-        verifier.report(fault)
+    )
     sizes = {name: tensor.bytes for name, tensor in program.tensors.items()}
     before = MemoryState(frozenset(program.inputs), blocks=table.weights_at, sizes=sizes)
     state = verifier.block(program.body, commands, before)
     for name in program.outputs:
         if name in verifier.defined and name not in lent and not state.in_psram(name):
             verifier.report(f"output {name!r} is not completely in Psram at the end")
-    for fault in verifier.psram.faults(chip.off_chip_bytes):
-        verifier.report(fault)
-    for name in (*state.in_flight, *state.moving):
-        verifier.report(f"transfer {name!r} is never waited for")
+    verifier.violations += verifier.psram.faults(chip.off_chip_bytes)
+    left = (*state.in_flight, *state.moving)
+    verifier.violations += (f"transfer {name!r} is never waited for" for name in left)
     return tuple(dict.fromkeys(verifier.violations))[:MAX_VIOLATIONS]
 
 
@@ -109,7 +107,6 @@ class _CommandVerifier:
         """Run the commands of one body and everything inside it; return the state after it."""
         nodes = {node.name: node for node in body}
         covered: dict[str, list[Compute]] = {}
-        entered: list[str] = []
         for command in commands:
             match command:
                 case DmaStart():
@@ -117,26 +114,21 @@ class _CommandVerifier:
                 case DmaMove():
                     self.move(command, state)
                 case DmaWait():
-                    for fault in state.wait(command.name):
-                        self.report(fault)
+                    self.violations += state.wait(command.name)
                 case Compute():
                     self.begin_cascade(command, covered, state)
                     self.compute(command, state)
                     covered.setdefault(command.op, []).append(command)
                 case Branch():
-                    entered.append(command.name)
                     state = self.branch(nodes.get(command.name), command, state)
                 case Repeat():
-                    entered.append(command.name)
                     state = self.repeat(nodes.get(command.name), command, state)
                 case Release() | Acquire():
                     self.hand_over(command, state)
+        entered = [command.name for command in commands if isinstance(command, Branch | Repeat)]
         self._coverage(body, covered, entered)
-        out_of_order = order_fault(body, commands, self.cascades.first_of)
-        if out_of_order:
-            self.report(out_of_order)
-        for fault in self.cascades.interrupted(commands):
-            self.report(fault)
+        self.violations += order_faults(body, commands, self.cascades.first_of)
+        self.violations += self.cascades.interrupted(commands)
         return state
 
     def hand_over(self, command: Release | Acquire, state: MemoryState) -> None:
@@ -152,8 +144,7 @@ class _CommandVerifier:
         if cascade is None or any(op in covered for op in cascade.ops):
             return
         made = [name for op in cascade.ops if op in self.ops for name in self.ops[op].outputs]
-        for fault in state.begin(made, f"step {step.label!r}"):
-            self.report(fault)
+        self.violations += state.begin(made, f"step {step.label!r}")
 
     def branch(self, node: Node | None, branch: Branch, state: MemoryState) -> MemoryState:
         if not isinstance(node, If):
@@ -167,16 +158,13 @@ class _CommandVerifier:
         if list(arms) != [arm.name for arm in node.arms]:
             self.report(f"if {branch.name!r} has arms {list(arms)}, not those of the program")
             return state
-        ends = [self._arm(arm, arms[arm.name].body, state) for arm in node.arms]
+        ends = [self.block(arm.body, arms[arm.name].body, state.copy()) for arm in node.arms]
         joined = ends[0]
         for end in ends[1:]:
             if not end.same_transfers(joined):
                 self.report(f"the arms of {branch.name!r} leave different transfers in flight")
             joined = joined.common(end)
         return joined
-
-    def _arm(self, arm: Arm, commands: tuple[Command, ...], state: MemoryState) -> MemoryState:
-        return self.block(arm.body, commands, state.copy())
 
     def repeat(self, node: Node | None, loop: Repeat, state: MemoryState) -> MemoryState:
         if not isinstance(node, Loop) or node.iterations != loop.iterations:
@@ -218,8 +206,7 @@ class _CommandVerifier:
             area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
             if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
-        for name in covered:
-            self.report(f"op {name!r} runs in another body than the program's")
+        self.violations += (f"op {name!r} runs in another body than the program's" for name in covered)
 
     def _columns(self, op: Op, tiles: Iterable[Compute]) -> int:
         """The columns of the output of ``op``; 1 where every tile has all of them."""
@@ -231,10 +218,8 @@ class _CommandVerifier:
     def start(self, start: DmaStart, state: MemoryState) -> None:
         part, subject = start.at.part, f"transfer {start.name!r}"
         self._inside(start.at, subject)
-        for fault in load_faults(start, self._tensor_bytes(start.at)) if start.at.rolls else ():
-            self.report(fault)
-        for fault in self.psram.range_faults(start):
-            self.report(fault)
+        self.violations += load_faults(start, self._tensor_bytes(start.at)) if start.at.rolls else ()
+        self.violations += self.psram.range_faults(start)
         size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
         if size is None:
             self.report(f"{subject} moves {part.name!r}, which the program does not have")
@@ -252,8 +237,7 @@ class _CommandVerifier:
         if start.direction == "store":
             self._holds(start.at, part, subject, state)
         self._check_overwriting(start, subject, state)
-        for fault in state.start(start):
-            self.report(fault)
+        self.violations += state.start(start)
 
     def _check_overwriting(self, start: DmaStart, subject: str, state: MemoryState) -> None:
         """Let a store destroy what else is in its bytes of Psram, and check that none of it is in flight."""
@@ -269,11 +253,10 @@ class _CommandVerifier:
         subject, part = f"transfer {move.name!r}", move.part
         size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
         home_bytes = self.psram.home_bytes(part)
-        for fault in (
+        self.violations += (
             *moved_faults(move, size, home_bytes),
             *self.psram.place_faults(subject, part, move.home),
-        ):
-            self.report(fault)
+        )
         self._in_memory(move.source, move.home, subject)
         self._in_memory(move.memory, move.target, subject)
         if not part.weights and not state.can_load(part):
@@ -285,12 +268,10 @@ class _CommandVerifier:
         if weights:
             self.report(f"{subject} writes {move.target}, where weights lie")
         state.lose_in_psram(lost)
-        for fault in state.move(move):
-            self.report(fault)
+        self.violations += state.move(move)
 
     def _in_memory(self, memory: str, home: Interval, subject: str) -> None:
-        fault = memory_fault(memory, home, self.chip.off_chip_bytes, self.further)
-        if fault:
+        if fault := memory_fault(memory, home, self.chip.off_chip_bytes, self.further):
             self.report(f"{subject}: {fault}")
 
     def compute(self, step: Compute, state: MemoryState) -> None:
@@ -299,27 +280,24 @@ class _CommandVerifier:
             self.report(f"step {step.label!r} runs {step.op!r}, which is not an op of the program")
             return
         subject = f"step {step.label!r}"
-        columns = tuple(self.cascades.column_faults(op, step))
-        if columns:
+        if columns := tuple(self.cascades.column_faults(op, step)):
             self.violations += columns
             return
-        for fault in (
+        self.violations += (
             *cost_faults(self.program, self.chip, op, step),
             *operand_faults(self.program, op, step, self.cascades),
             *self.psram.in_place_faults(op, step),
             *self._turn_faults(op, step),
-        ):
-            self.report(fault)
+        )
         for read in self.cascades.needed(op, step):
             self._holds(read, read.part, subject, state)
-        for fault in filter(None, map(state.misplaced, step.reads)):
-            self.report(f"{subject}: {fault}")
+        faults = filter(None, map(state.misplaced, step.reads))
+        self.violations += (f"{subject}: {fault}" for fault in faults)
         for read in step.reads:
             if read.part.name in self.cascades.again and not read.part.weights:
                 state.end(read.part.name)
         if op.allocates:
-            for fault in (fault for name in op.outputs for fault in state.allocate(name, subject)):
-                self.report(fault)
+            self.violations += (fault for name in op.outputs for fault in state.allocate(name, subject))
             self._look_up_again(op.outputs, subject, state)
         for write in step.writes:
             if write.part.name in op.fills(step.rows):
@@ -368,8 +346,7 @@ class _CommandVerifier:
         else:
             nothing = RollingRows(total, write.bytes, first=write.first) if write.rolls else EMPTY
             faults = state.write(write, subject, accumulates, nothing)
-        for fault in faults:
-            self.report(fault)
+        self.violations += faults
 
     def _tensor_bytes(self, place: Located) -> int:
         tensor = self.program.tensors.get(place.part.name)
@@ -379,8 +356,7 @@ class _CommandVerifier:
         self._inside(place, subject)
         if not same_thing(place.part, part):
             self.report(f"{subject} reads {part_label(part)} from the place of {part_label(place.part)}")
-        fault = state.missing(place)
-        if fault:
+        if fault := state.missing(place):
             self.report(f"{subject}: {fault}")
 
     def _inside(self, place: Located, subject: str) -> None:

@@ -19,6 +19,7 @@ from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import (
     Acquire,
+    Anchor,
     Branch,
     Command,
     Compute,
@@ -26,11 +27,12 @@ from chipmodel.model.commands import (
     DmaWait,
     Release,
     Repeat,
-    walk,
+    node_name,
 )
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
 from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 
@@ -46,7 +48,7 @@ def verify_cores(
 ) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of each core's commands and its ``cascades``."""
     faults: list[str] = []
-    runs = [set(_nodes_run(commands)) for commands in streams]
+    runs = [{node_name(each) for each in commands if isinstance(each, Anchor)} for commands in streams]
     core_of: dict[str, int] = {}
     for node in program.body:
         on = [core for core, names in enumerate(runs) if node.name in names]
@@ -68,18 +70,6 @@ def verify_cores(
     faults += _deadlocks(progress)
     faults += _psram_faults(program, parts, progress)
     return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
-
-
-def _nodes_run(commands: tuple[Command, ...]) -> Iterator[str]:
-    """Names of the nodes that the outermost commands run."""
-    for command in commands:
-        match command:
-            case Compute():
-                yield command.op
-            case Branch() | Repeat():
-                yield command.name
-            case _:
-                pass
 
 
 def misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]:
@@ -125,13 +115,9 @@ def _protocol(part: CorePart, commands: tuple[Command, ...]) -> list[str]:
 
 
 def _made(command: Command) -> tuple[str, ...]:
-    match command:
-        case Compute():
-            return tuple(place.part.name for place in command.writes)
-        case DmaStart() if command.direction == "store":
-            return (command.at.part.name,)
-        case _:
-            return ()
+    if isinstance(command, Compute):
+        return tuple(place.part.name for place in command.writes)
+    return (command.part.name,) if isinstance(command, DmaStart) and command.direction == "store" else ()
 
 
 def _unacquired(

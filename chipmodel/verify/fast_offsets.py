@@ -20,8 +20,6 @@ Boxes = npt.NDArray[Any]
 """A box per column: owner, first position, position after the last, first byte, byte after the last. Python's
 integers where 64 bits do not hold them."""
 TIME, SPACE = (1, 2, 3, 4), (3, 4, 1, 2)
-CANDIDATES_PER_BOX = 64
-"""More than these, and cutting the time in two costs less (a factor of two either way changes little)."""
 MOST_AT_ONCE = 1 << 20
 """Candidates that are compared in one go, so that memory stays small."""
 
@@ -31,39 +29,15 @@ def overlapping_owners(boxes: Boxes) -> set[tuple[int, int]]:
     looking at every pair. No box is empty.
 
     Sorted by their first positions, a box meets only those in time that follow up to its last one; sorted by
-    first bytes likewise. Of the two orders the one with fewer such candidates is taken. Where both have many,
-    as for long lifetimes above a row of short ones, the time is cut in two, and boxes on both sides count on
-    each.
+    first bytes likewise. Of the two orders the one with fewer such candidates is taken.
     """
     found: set[tuple[int, int]] = set()
-    for first, second in _pairs(boxes):
+    sweep = min((Sweep(boxes, axes) for axes in (TIME, SPACE)), key=lambda each: each.total)
+    for first, second in sweep.pairs():
         one, other = boxes[0, first], boxes[0, second]
         pairs = zip(np.maximum(one, other).tolist(), np.minimum(one, other).tolist(), strict=True)
         found.update((later, earlier) for later, earlier in pairs if later != earlier)
     return found
-
-
-def _pairs(boxes: Boxes) -> Iterator[tuple[Integers, Integers]]:
-    """Indices of boxes with a common point, as two arrays at a time; a pair may come twice."""
-    parts: list[Integers] = [np.arange(boxes.shape[1])]
-    while parts:
-        part = parts.pop()
-        options = [Sweep(boxes[:, part], axes) for axes in (TIME, SPACE)]
-        sweep = min(options, key=lambda each: each.total)
-        halves = _halves(boxes, part) if sweep.total > CANDIDATES_PER_BOX * len(part) else []
-        parts += halves
-        if not halves:
-            for first, second in sweep.pairs():
-                yield part[first], part[second]
-
-
-def _halves(boxes: Boxes, part: Integers) -> list[Integers]:
-    """The boxes before the median begin or end, and those after it; nothing if one of them has all."""
-    starts, stops = boxes[1, part], boxes[2, part]
-    edges = np.unique(np.concatenate((starts[starts >= stops.min()], [stops.min()])))
-    middle = edges[len(edges) // 2]
-    halves = [part[starts < middle], part[stops > middle]]
-    return halves if max(map(len, halves)) < len(part) else []
 
 
 class Sweep:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.model.commands import Branch, Command, Compute, walk
+from chipmodel.model.commands import Branch, Command, Compute
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -29,7 +30,7 @@ def lifetimes(
     table = AccessTable(commands, block_of, again)
     accesses = table.body(commands)
     values = _Flow(table.total, accesses, table.never_written()).kept()
-    flights = _Flight(table.total, accesses).kept()
+    flights = _flights(table.total, accesses)
     found: dict[str, list[Interval]] = {}
     for numbers, kept in ((table.values, values), (table.transfers, flights)):
         names = [name for name, _, _ in numbers.bits]
@@ -52,8 +53,8 @@ class _Flow:
 
     def kept(self) -> list[int]:
         """For each step what it touches, and what may have been written before and may be read after."""
-        each = zip(self.touched, self.written, self.needed, strict=True)
-        return [touched | (written & needed) for touched, written, needed in each]
+        steps = zip(self.touched, self.written, self.needed, strict=True)
+        return [touched | (written & needed) for touched, written, needed in steps]
 
     def _write(self, access: ValueAccess, written: int) -> int:
         if access.step is not None:
@@ -71,20 +72,17 @@ class _Flow:
         return needed & ~access.writes | access.reads
 
 
-class _Flight:
+def _flights(steps: int, body: AccessBody) -> list[int]:
     """The transfers that may be in flight at each step."""
+    found = [0] * steps
 
-    def __init__(self, steps: int, body: AccessBody) -> None:
-        self.flying = [0] * steps
-        forwards(body, 0, self._move)
-
-    def kept(self) -> list[int]:
-        return self.flying
-
-    def _move(self, access: ValueAccess, flying: int) -> int:
+    def move(access: ValueAccess, flying: int) -> int:
         if access.step is not None:
-            self.flying[access.step] |= flying | access.starts
+            found[access.step] |= flying | access.starts
         return (flying | access.starts) & ~access.ends
+
+    forwards(body, 0, move)
+    return found
 
 
 def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:

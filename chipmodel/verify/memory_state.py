@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any
 
 from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.geometry.share import WHOLE, Share
@@ -19,8 +20,8 @@ from chipmodel.verify.rolling import RollingRows, clash
 
 ContentsKey = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
-K = TypeVar("K")
-V = TypeVar("V")
+_KNOWN = ("contents", "stored", "written", "unstored", "updated", "copies")
+"""What is known of the contents of both memories, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +70,23 @@ class MemoryState:
 
     def copy(self) -> MemoryState:
         """An independent copy; the values themselves are frozen."""
-        return replace(
-            self,
-            contents=dict(self.contents),
-            stored=dict(self.stored),
-            written=dict(self.written),
-            unstored=dict(self.unstored),
-            updated=dict(self.updated),
-            in_flight=dict(self.in_flight),
-            moving=dict(self.moving),
-            copies=dict(self.copies),
-        )
+        own: dict[str, Any] = {name: dict(getattr(self, name)) for name in (*_KNOWN, "in_flight", "moving")}
+        return replace(self, **own)
 
     def common(self, other: MemoryState) -> MemoryState:
         """What holds in both states; a transfer is in flight where it is in one of them."""
-        return MemoryState(
-            self.psram & other.psram,
-            _equal_items(self.contents, other.contents),
-            _equal_items(self.stored, other.stored),
-            _equal_items(self.written, other.written),
-            _equal_items(self.unstored, other.unstored),
-            _equal_items(self.updated, other.updated),
-            self.in_flight | other.in_flight,
-            self.lost | other.lost | self._lost_from(other) | other._lost_from(self),
-            self.waited_for & other.waited_for,
-            dict(self.moving),
-            _equal_items(self.copies, other.copies),
-            self.blocks,
-            self.sizes,
+        known = partial(getattr, other)
+        both: dict[str, Any] = {
+            name: {key: value for key, value in getattr(self, name).items() if known(name).get(key) == value}
+            for name in _KNOWN
+        }
+        return replace(
+            self.copy(),
+            psram=self.psram & other.psram,
+            in_flight=self.in_flight | other.in_flight,
+            lost=self.lost | other.lost | self._lost_from(other) | other._lost_from(self),
+            waited_for=self.waited_for & other.waited_for,
+            **both,
         )
 
     def _lost_from(self, other: MemoryState) -> frozenset[str]:
@@ -170,8 +160,7 @@ class MemoryState:
         in flight, or, while the tensor is being updated, of the value that this share had before."""
         if part.name in self.psram:
             return True
-        updated = self.updated.get(part.name)
-        if updated is not None:
+        if (updated := self.updated.get(part.name)) is not None:
             return disjoint(part.share, updated.shares)
         return part.name in self.stored and self.stored[part.name].holds(part.share)
 
@@ -232,8 +221,7 @@ class MemoryState:
         if start.direction == "load":
             self._invalidate(start.at, self.sizes.get(start.part.name) if start.at.rolls else None)
         self.in_flight[start.name] = of_any_iteration(start)
-        self.lost -= {start.name}
-        self.waited_for -= {start.name}
+        self.lost, self.waited_for = self.lost - {start.name}, self.waited_for - {start.name}
         return faults
 
     def move(self, move: DmaMove) -> list[str]:
@@ -297,9 +285,9 @@ class MemoryState:
         key = (part.name, False, place.offset)
         before = self.contents.get(key) if accumulates else None
         known = before.coverage if before and before.addresses == place.addresses else nothing
-        if isinstance(known, RollingRows) != place.rolls:
-            known = nothing
-        if isinstance(known, RollingRows) and known.first != place.first:
+        if (known.first if isinstance(known, RollingRows) else None) != (
+            place.first if place.rolls else None
+        ):
             known = nothing
         self._invalidate(place, known.total if isinstance(known, RollingRows) else None)
         self.contents[key] = BufferContents(place.addresses, known.add(part.share))
@@ -308,15 +296,11 @@ class MemoryState:
     def begin(self, names: Collection[str], subject: str) -> list[str]:
         """Begin new definitions of ``names``, as their first rows may be read before the last ones of
         another tensor are written; return the faults."""
-        faults = [fault for name in names for fault in self._discard_copies(name, subject)]
-        for name in names:
-            self.written.pop(name, None)
-        return faults
+        return [fault for name in names for fault in self._discard_copies(name, subject)]
 
     def allocate(self, name: str, subject: str) -> list[str]:
         """Define ``name`` with arbitrary contents, so that all of it is in Psram; return the faults."""
         faults = self._discard_copies(name, subject)
-        self.written.pop(name, None)
         self.psram |= {name}
         return faults
 
@@ -366,8 +350,7 @@ class MemoryState:
                 del self.updated[part.name]
 
     def _end_store_of_update(self, part: Part) -> None:
-        left = self.unstored[part.name] - {part.share}
-        if left:
+        if left := self.unstored[part.name] - {part.share}:
             self.unstored[part.name] = left
             return
         del self.unstored[part.name]
@@ -381,11 +364,9 @@ class MemoryState:
 
     def _discard_copies(self, name: str, subject: str) -> list[str]:
         """Make every copy of the old value of ``name`` stale; return the faults."""
-        self.contents = {k: v for k, v in self.contents.items() if k[0] != name or k[1]}
-        self.psram -= {name}
+        self.end(name)
+        self.lose_in_psram((name,))
         self.copies.pop(Part(name), None)
-        for shares in (self.stored, self.unstored, self.updated):
-            shares.pop(name, None)
         return [
             f"{subject} writes {name!r} again while {start.name!r} is in flight"
             for start in self.transfers
@@ -423,10 +404,6 @@ class MemoryState:
 def overlap(a: Located, b: Located) -> bool:
     """Whether the two buffers share bytes of SharedMemory."""
     return a.addresses.overlaps(b.addresses)
-
-
-def _equal_items(a: Mapping[K, V], b: Mapping[K, V]) -> dict[K, V]:
-    return {key: value for key, value in a.items() if b.get(key) == value}
 
 
 def _key(place: Located) -> ContentsKey:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chipmodel.model.commands import Branch, Command, Compute, Repeat
-
-Anchor = Compute | Branch | Repeat
-"""What has a place in the program's tree; every other command belongs to one of these."""
+from chipmodel.model.commands import Anchor, Command, Repeat, node_name
+from chipmodel.model.tree import bodies
 
 
 class Neighbours(NamedTuple):
@@ -26,24 +24,15 @@ def placed_commands(commands: tuple[Command, ...], loop: str = "") -> Iterator[N
     after: Anchor | None = None
     for command in reversed(commands):
         following.append(after)
-        after = command if isinstance(command, Compute | Branch | Repeat) else after
+        after = command if isinstance(command, Anchor) else after
     before: Anchor | None = None
     for command, later in zip(commands, reversed(following), strict=True):
         yield Neighbours(command, before, later, loop)
-        match command:
-            case Compute():
-                before = command
-            case Branch():
-                before = command
-                for arm in command.arms:
-                    yield from placed_commands(arm.body, loop)
-            case Repeat():
-                before = command
-                yield from placed_commands(command.body, command.name)
-            case _:
-                pass
+        before = command if isinstance(command, Anchor) else before
+        for body in bodies(command):
+            yield from placed_commands(body, command.name if isinstance(command, Repeat) else loop)
 
 
-def node_name(anchor: Anchor | None) -> str | None:
-    """The op, branch or loop that ``anchor`` runs."""
-    return anchor.op if isinstance(anchor, Compute) else anchor.name if anchor else None
+def named(anchor: Anchor | None) -> str | None:
+    """The op, branch or loop that ``anchor`` runs, where there is one."""
+    return node_name(anchor) if anchor else None

@@ -97,11 +97,9 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
         else:
             single = (0, slices) if share == WHOLE else (0,)
             yield _ExpectedOperand(Part(name, share), Interval(0, share.bytes(size)), advances=single)
-    sums = op.continued(step.rows)
-    if sums is not None:
+    if (sums := op.continued(step.rows)) is not None:
         yield _ExpectedOperand(Part(sums.name), Interval(0, sums.bytes))
-    block = program.block_bytes(op)
-    if block:
+    if block := program.block_bytes(op):
         share = by_channels(step.channels, op.work.channels)
         yield _ExpectedOperand(Part(op.name, share, weights=True), Interval(0, share.bytes(block)))
 

@@ -129,11 +129,9 @@ def _plan_faults(problem: Problem, claim: Claim) -> tuple[str, ...]:
         return () if claim.peak is None else (f"it states a peak of {claim.peak}, but has no offsets",)
     plan = Plan(claim.offsets, claim.arena)
     known = {b.name for b in problem.buffers}
-    unknown = [name for name in claim.offsets if name not in known]
-    if unknown:
+    if unknown := [name for name in claim.offsets if name not in known]:
         return (f"the problem has no buffer {shown(unknown[0])}",)
-    faults = check_fast(replace(problem, capacity=None), plan)
-    if faults:
+    if faults := check_fast(replace(problem, capacity=None), plan):
         return faults
     peak = plan.peak(problem)
     return () if peak == claim.peak else (f"its plan has a peak of {peak} bytes, not {claim.peak}",)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart, walk
+from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart
 from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
+from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.buffers import buffer_faults

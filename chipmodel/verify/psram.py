@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import AnyTransfer, Command, Compute, DmaMove, DmaStart, walk
+from chipmodel.model.commands import AnyTransfer, Command, Compute, DmaMove, DmaStart
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from chipmodel.model.commands import Branch, Command, Compute, Repeat, walk
+from chipmodel.model.commands import Anchor, Command, Compute, node_name
 from chipmodel.model.program import Node
+from chipmodel.model.tree import walk
 
 
 def sequence_faults(commands: tuple[Command, ...]) -> Iterator[str]:
@@ -26,25 +27,15 @@ def sequence_faults(commands: tuple[Command, ...]) -> Iterator[str]:
             yield f"step {step.position} is called {step.label!r}, expected {label!r}"
 
 
-def order_fault(
+def order_faults(
     body: tuple[Node, ...], commands: tuple[Command, ...], first_of: Mapping[str, str]
-) -> str | None:
-    """Say which node begins out of the order of ``body``; None where none does. ``first_of``: the first op of
-    each cascade, by op; the ops of a cascade begin with that one."""
-    names = (name for command in commands for name in _begins(command))
+) -> Iterator[str]:
+    """The first node that begins out of the order of ``body``. ``first_of``: the first op of each cascade, by
+    op; the ops of a cascade begin with that one."""
+    names = [node_name(command) for command in commands if isinstance(command, Anchor)]
     begun = list(dict.fromkeys(first_of.get(name, name) for name in names))
     known = [node.name for node in body if node.name in begun]
     for name, expected in zip((n for n in begun if n in known), known, strict=True):
         if name != expected:
-            return f"{name!r} begins before {expected!r}, which is not the order of the program"
-    return None
-
-
-def _begins(command: Command) -> tuple[str, ...]:
-    match command:
-        case Compute():
-            return (command.op,)
-        case Branch() | Repeat():
-            return (command.name,)
-        case _:
-            return ()
+            yield f"{name!r} begins before {expected!r}, which is not the order of the program"
+            return

@@ -15,13 +15,13 @@ from chipmodel.model.commands import (
     DmaWait,
     Release,
     Repeat,
-    walk,
 )
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS
+from chipmodel.model.tree import walk
 from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.memory_state import of_any_iteration
-from chipmodel.verify.neighbours import Neighbours, node_name, placed_commands
+from chipmodel.verify.neighbours import Neighbours, named, placed_commands
 from chipmodel.verify.parts import part_label
 
 
@@ -89,8 +89,8 @@ def _start_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
             yield f"transfer {command.name!r} is issued before no step"
         if command.direction == "store" and not isinstance(before, Compute):
             yield f"transfer {command.name!r} is issued after no step"
-        elif command.direction == "store" and node_name(before) != command.op:
-            yield f"transfer {command.name!r} follows a step of {node_name(before)!r}, not of {command.op!r}"
+        elif command.direction == "store" and named(before) != command.op:
+            yield f"transfer {command.name!r} follows a step of {named(before)!r}, not of {command.op!r}"
         if command.at.touched is not None and not command.at.rolls:
             yield f"transfer {command.name!r} touches only a part of its bytes"
 
@@ -115,7 +115,7 @@ def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> I
         at_step.setdefault(command.name, []).append(command)
         step = after if start.direction == "load" else before
         if not isinstance(step, Compute) or command.op != step.op:
-            yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {node_name(step)!r}"
+            yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(step)!r}"
         if start.direction == "load" and command.op != start.op:
             yield f"transfer {command.name!r} is for {start.op!r}, but {command.op!r} waits for it"
     for name in starts:
@@ -132,14 +132,14 @@ def _core_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
     for command, before, after, _ in placed:
         match command:
             case Release(tensor=tensor, op=op):
-                if node_name(before) != op:
-                    yield f"the release of {tensor!r} follows {node_name(before)!r}, not {op!r}"
+                if named(before) != op:
+                    yield f"the release of {tensor!r} follows {named(before)!r}, not {op!r}"
                 if tensor in released:
                     yield f"{tensor!r} is released twice"
                 released.add(tensor)
             case Acquire(tensor=tensor, op=op):
-                if node_name(after) != op:
-                    yield f"the acquire of {tensor!r} precedes {node_name(after)!r}, not {op!r}"
+                if named(after) != op:
+                    yield f"the acquire of {tensor!r} precedes {named(after)!r}, not {op!r}"
             case _:
                 pass
 
@@ -151,7 +151,7 @@ def slice_faults(program: Program, commands: tuple[Command, ...], cascades: Casc
     ops = {op.name: op for op in program.ops()}
     due: dict[str, Neighbours] = {}
     for each in placed:
-        if isinstance(each.command, DmaWait) and each.command.op == node_name(each.after):
+        if isinstance(each.command, DmaWait) and each.command.op == named(each.after):
             due[each.command.name] = each
     for each in placed:
         start = each.command
@@ -216,15 +216,16 @@ def move_faults(commands: tuple[Command, ...]) -> Iterator[str]:
             yield f"transfer {move.name!r} is in a branch or loop"
         if len(own) != 1:
             yield f"{len(own)} steps wait for transfer {move.name!r}, expected 1"
+    ops = {move.name: move.op for move in every}
     for command, _, after, _ in placed_commands(commands):
         if isinstance(command, DmaMove) and not isinstance(after, Compute):
             yield f"transfer {command.name!r} is issued before no step"
-        if isinstance(command, DmaWait) and command.name in names and node_name(after) != command.op:
-            yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {node_name(after)!r}"
-        if isinstance(command, DmaWait):
-            for move in every:
-                if move.name == command.name and move.op != command.op:
-                    yield f"transfer {move.name!r} is for {move.op!r}, but {command.op!r} waits for it"
+        if isinstance(command, DmaWait) and command.name in ops:
+            if named(after) != command.op:
+                yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(after)!r}"
+            if ops[command.name] != command.op:
+                op = ops[command.name]
+                yield f"transfer {command.name!r} is for {op!r}, but {command.op!r} waits for it"
 
 
 def title(move: DmaMove) -> str:

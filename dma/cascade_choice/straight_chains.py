@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.program import Body, Loop, Op, Program, bodies, ops
+from chipmodel.model.program import Body, Loop, Op, Program, ops
+from chipmodel.model.tree import bodies
 from dma.residency.greedy import ResidencyTable
 
 

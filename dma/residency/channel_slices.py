@@ -21,17 +21,8 @@ from math import prod
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import (
-    DTYPE_BITS,
-    Body,
-    InPlaceWeights,
-    Op,
-    Program,
-    Tensor,
-    Weight,
-    bodies,
-    reads,
-)
+from chipmodel.model.program import DTYPE_BITS, Body, InPlaceWeights, Op, Program, Tensor, Weight, reads
+from chipmodel.model.tree import bodies
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
 from chipmodel.records import dataclass
 from chipmodel.rewrites.channel_parts import (

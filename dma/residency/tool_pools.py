@@ -25,7 +25,8 @@ from chipmodel.geometry.rounding import ceil_div
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.attributes import AlongAxis, AxisOrder, Interleaving
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.model.program import Body, Op, Program, bodies, with_ops
+from chipmodel.model.program import Body, Op, Program, with_ops
+from chipmodel.model.tree import bodies
 from chipmodel.model.work import Conv, Pool, Vector
 from chipmodel.npu.array import elements_written
 from chipmodel.rewrites.op_shapes import seen_inputs, seen_outputs

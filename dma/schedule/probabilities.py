@@ -7,7 +7,8 @@ from dataclasses import field
 
 from chipmodel.model.chances import arm_chances
 from chipmodel.model.nesting import Section
-from chipmodel.model.program import If, Loop, Program, nodes
+from chipmodel.model.program import If, Loop, Program
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
 
@@ -28,7 +29,7 @@ def branch_probabilities(program: Program) -> BranchProbabilities:
     """Return the probabilities given in ``program``; arms without one share what the others leave."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
-    for node in nodes(program.body):
+    for node in walk(program.body):
         if isinstance(node, If):
             arms[node.name] = tuple(map(float, arm_chances(node).values()))
         elif isinstance(node, Loop):
@@ -41,7 +42,7 @@ def path_probabilities(program: Program, path: Mapping[str, str]) -> BranchProba
     """Certainty of one path; where ``path`` names no decision, the first arm or the program's iterations."""
     arms: dict[str, tuple[float, ...]] = {}
     iterations: dict[str, tuple[tuple[int, float], ...]] = {}
-    for node in nodes(program.body):
+    for node in walk(program.body):
         if isinstance(node, If):
             taken = path.get(node.name, node.arms[0].name)
             arms[node.name] = tuple(float(arm.name == taken) for arm in node.arms)

@@ -5,7 +5,6 @@ python -m docs.tools.network_layers
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, cast, get_args
@@ -27,16 +26,14 @@ WIDTH = 110
 KEYS = (LayerKeys, WeightKeys, InPlaceKeys, OutputKeys, NpuKeys, NamedKeys)
 GROUPS = {keys.__name__: keys.__optional_keys__ for keys in KEYS}
 """Groups of keys that many kinds of ops share, the largest first."""
-HEAD = '''"""Every kind of op as a method, made from the models of the YAML format by
-``python -m docs.tools.network_layers``; not edited by hand.
-"""
+HEAD = """# Every kind of op as a method, made from the models of the YAML format by
+# python -m docs.tools.network_layers; not edited by hand.
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Unpack
 
 from workloads.from_python.shared_keys import (
     InPlaceKeys,
@@ -46,61 +43,30 @@ from workloads.from_python.shared_keys import (
     OutputKeys,
     WeightKeys,
 )
-
-if TYPE_CHECKING:
-    from workloads.from_yaml.field_types import Dtype
-
-Keys = ParamSpec("Keys")
-Names = TypeVar("Names")
-
-
-def _method(
-    kind: str, shared: Callable[Concatenate[Layers, str, Keys], Names]
-) -> Callable[Concatenate[Layers, Keys], Names]:
-    """Return the method of one kind of op, whose keys and text are those of ``shared``."""
-
-    def append(self: Layers, /, *inputs: Keys.args, **keys: Keys.kwargs) -> Names:
-        return shared(self, kind, *inputs, **keys)
-
-    whole = signature(shared)
-    visible = [parameter for name, parameter in whole.parameters.items() if name != "kind"]
-    vars(append)["__signature__"] = whole.replace(parameters=visible)
-    append.__name__, append.__qualname__, append.__doc__ = kind, f"Layers.{kind}", shared.__doc__
-    return append
-
+from workloads.from_yaml.field_types import Dtype
 
 class Layers(ABC):
-    """The ops of a network, each appended to the innermost open block; a tensor is known by its name."""
-
     __slots__ = ()
-
+    def __init__(self) -> None: ...
     @abstractmethod
     def _append(
-        self, kind: str, inputs: str | Sequence[str] | None, keys: Mapping[str, Any], **more: Any
-    ) -> tuple[str, ...]:
-        """Append an op with those keys that are not None; the names of its outputs."""
-'''
+        self, kind: str, inputs: str | Sequence[str] | None, keys: Mapping[str, Any]
+    ) -> tuple[str, ...]: ..."""
 
 
 def module() -> Iterator[str]:
-    """The whole module: a method for each kind of op, one text for kinds that have the same keys."""
+    """The whole module: a method for each kind of op."""
     whole = cast("dict[str, Any]", schema())
     forms = cast("Mapping[str, Form]", whole["$defs"])
-    kinds: dict[str, list[str]] = {}
-    for op, reference in sorted(whole["properties"]["ops"]["items"]["discriminator"]["mapping"].items()):
-        kinds.setdefault(reference.rpartition("/")[2], []).append(op)
     yield HEAD
-    for name, ops in kinds.items():
-        if name in CONTROL:
-            continue
-        shared = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Op")).lower()
-        yield _method(ops[0] if len(ops) == 1 else f"_{shared}", forms[name], ops)
-        if len(ops) > 1:
-            yield "".join(f'    {op} = _method("{op}", _{shared})\n' for op in ops)
+    for op, reference in sorted(whole["properties"]["ops"]["items"]["discriminator"]["mapping"].items()):
+        name = reference.rpartition("/")[2]
+        if name not in CONTROL:
+            yield _method(op, forms[name])
 
 
-def _method(name: str, form: Form, ops: Sequence[str]) -> str:
-    """The method ``name`` of one kind of op, or of several, which is then told the kind."""
+def _method(name: str, form: Form) -> str:
+    """The method of one kind of op."""
     properties = {k: v for k, v in cast("Mapping[str, Form]", form["properties"]).items() if k != "op"}
     required = cast("list[str]", form.get("required", []))
     taken = properties.pop("in", None)
@@ -108,18 +74,13 @@ def _method(name: str, form: Form, ops: Sequence[str]) -> str:
     group = next(name for name, keys in GROUPS.items() if _has(properties, keys))
     own = [key for key in properties if key not in GROUPS[group]]
     order = sorted(own, key=lambda key: key not in required)
-    parameter, passed = _inputs(name, taken)
-    parts = ["self", "kind: str"] if len(ops) > 1 else ["self"]
-    parts += [parameter] if parameter else []
+    parameter = _inputs(name, taken)
+    parts = ["self", *([parameter] if parameter else [])]
     parts += ["*"] if order and not parameter.startswith("*") else []
     parts += [f"{key}: {_annotation(properties[key], key in required)}" for key in order]
     parts.append(f"**keys: Unpack[{group}]")
     lines = _wrapped(f"    def {name}(", parts, f") -> {'tuple[str, ...]' if several else 'str'}:")
     lines += _docstring(form, {key: properties[key] for key in order})
-    values = ", ".join(f"{key}={key}" for key in order)
-    call = [f'"{name}"' if len(ops) == 1 else "kind", passed, "keys", *([values] if values else [])]
-    ending = ")" if several else ")[0]"
-    lines += _wrapped("        return self._append(", ", ".join(call).split(", "), ending)
     return "\n".join(lines) + "\n"
 
 
@@ -131,7 +92,7 @@ def _has(properties: Mapping[str, Form], keys: Collection[str]) -> bool:
 
 
 def _wrapped(begin: str, parts: Sequence[str], end: str) -> list[str]:
-    """A call or signature on one line, on one line of its own, or on a line for each part, as ruff has it."""
+    """A signature on one line, on one line of its own, or on a line for each part, as ruff has it."""
     whole = begin + ", ".join(parts) + end
     if len(whole) <= WIDTH:
         return [whole]
@@ -142,14 +103,11 @@ def _wrapped(begin: str, parts: Sequence[str], end: str) -> list[str]:
     return [begin, *(f"{indent}    {part}," for part in parts), indent + end]
 
 
-def _inputs(op: str, form: Form | None) -> tuple[str, str]:
-    """The parameter of the tensors that an op reads, and what is passed on."""
-    if form is None:
-        return "", "None"
-    if op == "custom":
-        return "inputs: Sequence[str] | None = None", "inputs"
-    single = "array" not in str(form)
-    return ("x: str | None = None", "x") if single else ("*inputs: str", "inputs")
+def _inputs(op: str, form: Form | None) -> str:
+    """The parameter of the tensors that an op reads."""
+    if form is None or op == "custom":
+        return "inputs: Sequence[str] | None = None" if form else ""
+    return "x: str | None = None" if "array" not in str(form) else "*inputs: str"
 
 
 def _annotation(form: Form, required: bool) -> str:

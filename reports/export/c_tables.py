@@ -22,17 +22,9 @@ from chipmodel.execute.step_places import (
     weights_read,
 )
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import (
-    Branch,
-    Command,
-    Compute,
-    DmaMove,
-    DmaStart,
-    DmaWait,
-    Repeat,
-    walk,
-)
+from chipmodel.model.commands import Branch, Command, Compute, DmaMove, DmaStart, DmaWait, Repeat
 from chipmodel.model.program import Op, Program
+from chipmodel.model.tree import walk
 from reports.export.layout import Layout
 
 NONE = 0xFFFFFFFF

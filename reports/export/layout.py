@@ -9,8 +9,9 @@ from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.execute.places import lies_in_tensor
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute, DmaStart, Located, walk
+from chipmodel.model.commands import Command, Compute, DmaStart, Located
 from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.records import dataclass
 

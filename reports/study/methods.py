@@ -10,6 +10,7 @@ from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import MOST_EXACT
 from reports.study.words import best_per_case, listed, space_words
+from reports.template import render_text
 from reports.words import count, plural, seconds_text
 
 LOOSE = 1.0
@@ -18,80 +19,35 @@ LOOSE = 1.0
 
 def methods(study: StudyResults) -> list[str]:
     """The paragraphs of methods: cases, planners, bounds, statistics, and where it ran."""
-    networks = [row for row in study.rows if row.point.chip]
-    parts = [_cases(networks), _limits(study), _bounds(study), _statistics(study), _origins(study)]
-    return [part for part in parts if part]
-
-
-def _cases(networks: list[Row]) -> str:
-    if not networks:
-        return "A case is a packing problem; every packer looks for its smallest peak, whatever the capacity."
-    words = (
-        "A case is a network on a chip with its memory; every plan is simulated cycle by cycle. "
-        "Streamers are compared on one case by cycles. "
-    )
-    if all(row.point.buffers == "same" for row in networks):
-        return words + (
-            "Packers are compared by the peak on the same buffers: those of the one schedule that each "
-            "streamer makes with packer auto, whatever the capacity. Equal buffers are one case."
-        )
-    return words + (
-        "Each packer has its own rounds of scheduling, so packers are compared by the peak only if they "
-        "packed the same buffers."
-    )
-
-
-def _limits(study: StudyResults) -> str:
     points = [row.point for row in study.rows]
-    seeds = len({point.seed for point in points})
-    times = sorted({p.time_limit for p in points if p.time_limit is not None})
-    nodes = sorted({p.node_limit for p in points if p.node_limit is not None})
-    parts = [f"A point may take {each:g} s, without bound and simulation." for each in times]
-    parts += [f"A search ends after {count(each)} nodes." for each in nodes]
-    if seeds > 1:
-        parts.append(
-            f"Planners that search have {seeds} seeds, and a case counts their median; others count once."
-        )
-    stages = ("schedule", "packer", "bound", "simulation")
-    found = {s: [v for r in study.rows if (v := getattr(r, f"{s}_seconds")) is not None] for s in stages}
-    spent = [f"{seconds_text(median(values))} for the {s}" for s, values in found.items() if values]
-    if spent:
-        parts.append(f"Processor time of the median point: {listed(spent, len(spent))}.")
-    return " ".join(parts)
-
-
-def _bounds(study: StudyResults) -> str:
-    parts = [
-        "A gap is (value - bound) / bound. All rows of a question share the highest bound that one proved."
-    ]
-    if PEAK in study.metrics:
-        parts.append(
-            "No packing of the buffers has a peak below its bound, and optimal means that a plan meets it."
-        )
-    if CYCLES in study.metrics:
-        parts.append(
-            f"No plan on the chip is faster than the bound on cycles, which holds for {space_words(study)}."
-        )
-    return " ".join(parts)
-
-
-def _statistics(study: StudyResults) -> str:
-    if not any(len(study.scores(metric)) > 1 for metric in study.metrics):
-        return ""
-    return (
-        "Planners are ranked by the median gap over the cases that all of them answered. p is of Wilcoxon's "
-        "signed-rank test of the gaps against the first planner, two-sided, exact up to "
-        f"{MOST_EXACT} cases, with Holm's correction; the performance profile is that of Dolan and Moré 2002."
-    )
-
-
-def _origins(study: StudyResults) -> str:
-    found = dict.fromkeys(row.origin for row in study.rows if row.origin)
+    networks = [point for point in points if point.chip]
     dates = sorted(row.answered for row in study.rows if row.answered)
-    if not found:
-        return ""
-    days = dict.fromkeys((dates[0][:10], dates[-1][:10]))
-    return f"Answered {' to '.join(days)} by {'; and by '.join(found)}."
+    values = {
+        "study": study,
+        "networks": networks,
+        "same_buffers": all(point.buffers == "same" for point in networks),
+        "times": sorted({point.time_limit for point in points if point.time_limit is not None}),
+        "nodes": sorted({point.node_limit for point in points if point.node_limit is not None}),
+        "seeds": len({point.seed for point in points}),
+        "spent": _spent(study.rows),
+        "PEAK": PEAK,
+        "CYCLES": CYCLES,
+        "spaces": space_words(study),
+        "compared": any(len(study.scores(metric)) > 1 for metric in study.metrics),
+        "most_exact": MOST_EXACT,
+        "origins": list(dict.fromkeys(row.origin for row in study.rows if row.origin)),
+        "days": dict.fromkeys(date[:10] for date in (*dates[:1], *dates[-1:])),
+    }
+    text = render_text("methods.txt.j2", values, {"count": count})
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _spent(rows: Iterable[Row]) -> str:
+    """The processor time of the median point by what it was spent on; empty where that is not known."""
+    stages = ("schedule", "packer", "bound", "simulation")
+    found = {s: [v for r in rows if (v := getattr(r, f"{s}_seconds")) is not None] for s in stages}
+    spent = [f"{seconds_text(median(values))} for the {s}" for s, values in found.items() if values]
+    return listed(spent, len(spent)) if spent else ""
 
 
 def threats(study: StudyResults) -> list[str]:

@@ -10,6 +10,7 @@ from bench.published_names import preset_of, settings_of, workload_of
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.network_prediction import planned_network
+from tests.support.folders import ROOT
 
 
 def predicted(table: str) -> list[dict[str, str]]:
@@ -156,73 +157,13 @@ def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
     assert float(model["milliseconds"]) < 0.85 * float(chip["milliseconds"])
 
 
-@pytest.mark.parametrize(
-    ("network", "shape", "workload"),
-    [
-        ("mobilenetv1_0.5_food101", "224x224x3", "zoo:mobilenetv1_025?width=0.5&classes=101&input=224"),
-        ("mobilenet_a025_pt", "224x224x3", "zoo:mobilenetv1_025?width=0.25&classes=1000&input=224"),
-        ("efficientnet_v2B0_imagenet", "", "zoo:efficientnetv2?variant=b0"),
-        ("st_yoloxn_d100_w025_coco80", "480x480x3", "zoo:st_yoloxn?depth=1&width=0.25&classes=80&input=480"),
-        ("resnet18wd4_pt", "", "zoo:resnet18?width=0.25"),
-        ("yolov8n_person", "256x256x3", "zoo:yolov8?scale=n&classes=1&input=256"),
-        ("yolo26n", "640", "zoo:yolo26?scale=n&input=640"),
-        ("zoo:resnet8", "3x48x48", "zoo:resnet8?input=48"),
-        ("squeezenetv10_pt", "", "zoo:squeezenet?version=1.0"),
-        ("mobilenetv2_0_5_s8_v1_p4", "128 * 128 * 3", "zoo:mobilenetv2?width=0.5&input=128"),
-        ("yolo11n_320_s8_v1_p4", "320 * 320 * 3", "zoo:yolo11?outputs=raw&input=320"),
-        ("espdet_pico_224_224_cat_s8_p4", "224 * 224 * 3", "zoo:espdet_pico?input=224"),
-        ("pico_s8_v1_p4", "224 * 224 * 3", "zoo:picodet?input=224"),
-        ("zoo:osnet", "192x96x3", "zoo:osnet?input=192"),
-        ("mobilenetv3large100_pt", "", "zoo:mobilenetv3?variant=large&width=1"),
-        ("yolox_nano", "416x416x3", "zoo:st_yoloxn?depth=0.33&width=0.25&classes=80&input=416"),
-        ("zoo:yolo11?input=256", "outputs=raw", "zoo:yolo11?input=256&outputs=raw"),
-        ("mine/net.onnx", "1x3x8x8", "mine/net.onnx"),
-        ("MobileNet v1 0.25 fft", "96x96x3", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96"),
-        ("MobileNet v1 0.25 tfs", "96x96x1", "zoo:mobilenetv1_025?width=0.25&classes=5&input=96&channels=1"),
-        ("FdMobileNet 0.25 tfs", "128x128x3", "zoo:fdmobilenet?width=0.25&classes=5&input=128"),
-        ("ResNet v1 8 tfs", "32x32x3", "zoo:resnet8?input=32"),
-        ("st_yolo_x_nano 0.33_0.25", "", "zoo:st_yoloxn?depth=0.33&width=0.25&classes=1"),
-        ("st_yoloxn d050_w040", "256x256x3", "zoo:st_yoloxn?depth=0.5&width=0.4&classes=1&input=256"),
-        ("yolov2t", "224x224x3", "zoo:tiny_yolov2?classes=1&input=224"),
-        ("mobilenetv2_1.0 (two cores)", "", "zoo:mobilenetv2?width=1.0"),
-        ("autoencoder (ad01)", "", "zoo:autoencoder"),
-        ("MobileNetV2 0.35 Rep gender", "64x64x3", "zoo:mobilenetv2_rep?width=0.35&input=64"),
-        ("ssd_mobilenet_v2_fpnlite_035_192", "", "zoo:ssd_mobilenetv2_fpnlite?width=0.35&input=192"),
-        ("yolov8n_pose", "256x256x3", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
-        ("yolov8n_256_quant_pose_coco-st", "", "zoo:yolov8?scale=n&task=pose&classes=1&input=256"),
-        ("mobilenet_v1_0.25_96", "", "zoo:mobilenetv1_025?width=0.25&classes=2&input=96"),
-        ("miniresnet v2 2stacks", "64x50x1", "zoo:miniresnet?variant=v2-2&input=64"),
-        ("visual-wake-word", "", "zoo:mobilenetv1_025?input=96&classes=2"),
-        ("ad_micronet_medium", "", "zoo:micronet_ad?variant=medium"),
-        ("kws_micronet_m", "", "zoo:micronet_kws?variant=medium"),
-        ("ad", "", "zoo:autoencoder"),
-        ("ssdlite_mobilenetv2 (SSD)", "", "zoo:ssdlite_mobilenetv2"),
-        ("mnasnet_pt_a050", "", "zoo:mnasnet?width=0.5"),
-        ("mobilenetv2 1.0 (1.4 GMAC)", "", "zoo:mobilenetv2?width=1.0"),
-        ("mobilenetv2_w035_pt", "", "zoo:mobilenetv2?width=0.35"),
-        ("sqnxt23_x150_pt", "", "zoo:sqnxt?variant=23&width=1.5"),
-        ("mobilenetv3_small_050", "", "zoo:mobilenetv3?variant=small&width=0.5"),
-        ("mobilenetv3small075_pt", "", "zoo:mobilenetv3?variant=small&width=0.75"),
-        (
-            "deeplab_v3_mobilenetv2_05_16_320_asppv2_qdq_int8",
-            "320x320x3",
-            "zoo:deeplabv3?variant=v2&input=320",
-        ),
-        (
-            "yolov8n_416_quant_pc_uf_pose_coco-st",
-            "416x416x3",
-            "zoo:yolov8?scale=n&task=pose&classes=1&input=416",
-        ),
-        ("movenet_lightning_17kpts", "192x192x3", "zoo:movenet?classes=17&input=192"),
-        ("yolo26n_512_s8_p4", "", "zoo:yolo26?outputs=raw&input=512"),
-        ("yolov8n seg 320", "320x320x3", "zoo:yolov8?scale=n&task=segment&input=320"),
-        ("SSD MobileNetv2 0.35 FPN-lite 192", "", "zoo:ssd_mobilenetv2_fpnlite?width=0.35&input=192"),
-        ("DeepLabv3 mnv2 a050 asppv2 256 [zoo:deeplabv3?variant=v2]", "", "zoo:deeplabv3?variant=v2"),
-        ("tflm_person_detection (mobilenetv1_025)", "", "zoo:mobilenetv1_025?input=96&classes=2"),
-    ],
-)
-def test_published_names_are_workloads(network: str, shape: str, workload: str) -> None:
-    assert workload_of(network, shape) == workload
+with (ROOT / "tests" / "data" / "published_names.csv").open(newline="") as table:
+    PUBLISHED = list(csv.DictReader(table))
+
+
+@pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: str(row["network"]))
+def test_published_names_are_workloads(row: dict[str, str]) -> None:
+    assert workload_of(row["network"], row["shape"]) == row["workload"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 from tests.support.wheels import install, wheel_of, write_wheel
 
 if TYPE_CHECKING:  # Each template is what its kind of plug-in has to be.
@@ -426,8 +427,7 @@ def test_a_study_stores_rows_by_the_plugins_sources(
         return only
 
     other("plug-study", *packer("plug_study", "return {}"))
-    plugin = plugin_named("packer", "plug_study")
-    assert plugin is not None
+    plugin = some(plugin_named("packer", "plug_study"))
     before, known = plugin.identity, task()
     assert known.plugins == (before,)
     assert "plug-study 2.5" in before

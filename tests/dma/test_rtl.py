@@ -13,9 +13,9 @@ import pytest
 
 from chipmodel.hardware.psram_device import Collision, Device, Protocol, latency_clocks
 from chipmodel.hardware.psram_parts import device_named
-from chipmodel.timing.bursts import Burst, bursts_of
 from chipmodel.timing.refresh import hidden, refresh_clocks
 from chipmodel.timing.split import burst_limit, wall
+from tests.support.bursts import Burst, bursts_of
 from tests.support.folders import ROOT
 
 RTL = ROOT / "dma" / "rtl"

@@ -14,8 +14,8 @@ from chipmodel.cascades.rewrite import with_cascades as cascaded
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.execute.check import PlanRun, check_path, covering_paths
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import walk
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.passes.run_length import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.multicore import plan_cores

@@ -17,9 +17,10 @@ from random import Random
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Branch, Repeat, resolve_path, walk
+from chipmodel.model.commands import Branch, Repeat, resolve_path
 from chipmodel.model.program import Arm, If, Loop, Node, Op, Program
 from chipmodel.model.scopes import scopes
+from chipmodel.model.tree import walk
 from chipmodel.passes.run_length import refuse_skipped_results
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan

@@ -9,8 +9,9 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from chipmodel.model.commands import Compute, walk
+from chipmodel.model.commands import Compute
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import reuse

@@ -20,28 +20,11 @@ from typing import cast
 from tests.fuzz.fuzzer import AdjustableFuzzer, Check, Fuzzer, PlainFuzzer
 
 NAMES = (
-    "broken-merges",
-    "broken-plans",
-    "cascades",
-    "channel-slices",
-    "core-cascades",
-    "cycle-bounds",
-    "exact-packers",
-    "execution",
-    "further-memories",
-    "hostile-inputs",
-    "random-programs",
-    "random-trees",
-    "recurrent",
-    "loaded-rings",
-    "made-again",
-    "packings",
-    "rows-in-place",
-    "search-rules",
-    "study-kills",
-    "tier-search",
-    "two-simulators",
-    "weights-in-place",
+    *("broken-merges", "broken-plans", "cascades", "channel-slices", "core-cascades", "cycle-bounds"),
+    *("exact-packers", "execution", "further-memories", "hostile-inputs", "random-programs"),
+    *("random-trees", "recurrent", "loaded-rings", "made-again", "packings"),
+    *("rows-in-place", "search-rules", "study-kills", "tier-search"),
+    *("two-simulators", "weights-in-place"),
 )
 REPORT_SECONDS = 10.0
 """How often progress is shown on a terminal."""

@@ -12,6 +12,7 @@ from tests.fuzz.cascade_breaks import BREAKS
 from tests.fuzz.plan_breaks import breaks
 from tests.fuzz.plan_cases import plan_case
 from tests.fuzz.plan_objects import objects
+from tests.support.narrowed import some
 
 
 @pytest.mark.slow
@@ -23,8 +24,7 @@ def test_random_breaks_are_refused(seed: int) -> None:
 
 
 def test_every_key_of_every_kind_of_object_is_broken() -> None:
-    case = plan_case(30)
-    assert case is not None
+    case = some(plan_case(30))
     document = json.loads(write_plan(case.plan))
     names = [each.name for each in breaks(document, Random(0))]
     keys = {(found.kind, key) for found in objects(document) for key in found.object}
@@ -51,6 +51,5 @@ def test_cascades_are_broken_in_every_way_that_there_is() -> None:
 
 
 def test_the_right_plan_is_accepted() -> None:
-    case = plan_case(30)
-    assert case is not None
+    case = some(plan_case(30))
     assert objection(case, json.loads(write_plan(case.plan))) == ""

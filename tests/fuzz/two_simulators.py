@@ -1,7 +1,7 @@
 """Random commands on random chips, through the event-driven simulator and the stepper.
 
-For each seed both traces are equal event for event and account for every cycle, with banks, channels, the
-CPU, refreshes and clock ratios in play.
+For each seed both traces are equal event for event and account for every cycle (which the simulator asserts),
+with banks, channels, the CPU, refreshes and clock ratios in play.
 """
 
 from collections import Counter
@@ -46,6 +46,4 @@ def check(seed: int, longest: int | None = None) -> Counter[str]:
         return Counter(skipped=1)
     if trace != step_through(commands, chip, path):
         raise Fault(f"seed {seed}: the two simulators differ")
-    if trace.unaccounted():
-        raise Fault(f"seed {seed}: cycles unaccounted for: {trace.unaccounted()}")
     return Counter(cycles=trace.cycles, events=len(trace.events)) + stalls(trace)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page
 
+from tests.support.narrowed import some
 from tests.support.work import PATIENCE_SECONDS
 
 ColorScheme = Literal["light", "dark"]
@@ -79,6 +80,5 @@ def visit(browser: Browser, file: Path, width: int = 1280, scheme: ColorScheme =
 
 def middle(mark: Locator) -> tuple[float, float]:
     """Return where a mark of a chart is on the screen."""
-    box = mark.bounding_box()
-    assert box is not None
+    box = some(mark.bounding_box())
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

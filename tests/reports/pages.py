@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from reports.run.figures import RunChart
+from tests.support.narrowed import some
 
 MOST_BYTES = 1_300_000
 """Of a page, which is to be small enough to mail."""
@@ -48,8 +49,7 @@ def unpacked(packed: str) -> Any:
 
 def data_of(page: str) -> Any:
     """What the page's script gets."""
-    found = re.search(r'<script type="text/plain" id="data">(.*?)</script>', page)
-    assert found is not None
+    found = some(re.search(r'<script type="text/plain" id="data">(.*?)</script>', page))
     return unpacked(found[1])
 
 

@@ -9,25 +9,9 @@ from chipmodel.model.time_bound import WITHOUT_CASCADES
 
 EVIL = "<script>alert('x')</script>.csv"
 PACKERS = (
-    "exact",
-    "search",
-    "hill-climb",
-    "state-search",
-    "context-evolutionary",
-    "context-rl",
-    "large-first",
-    "greedy-best-fit",
-    "context",
-    "context-pool",
-    "conflict-first",
-    "buckets",
-    "short-first",
-    "sequential",
-    "free-list",
-    "pool",
-    "cp-sat",
-    "linear",
-    "naive",
+    *("exact", "search", "hill-climb", "state-search", "context-evolutionary", "context-rl"),
+    *("large-first", "greedy-best-fit", "context", "context-pool", "conflict-first", "buckets"),
+    *("short-first", "sequential", "free-list", "pool", "cp-sat", "linear", "naive"),
 )
 SEARCHES = ("exact", "search", "cp-sat", "hill-climb", "context-evolutionary", "context-rl")
 

@@ -9,6 +9,7 @@ from reports.result_file import read_result
 from reports.run.document import document
 from reports.run.totals import run_totals
 from tests.reports.sample import EVIL, sample
+from tests.support.narrowed import some
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -55,8 +56,7 @@ WRONG: list[tuple[Change, str]] = [
 def test_other_documents_are_refused(change: Change, what: str) -> None:
     with pytest.raises(BadInput, match=what) as refused:
         read_result(text_of(change), "a.json")
-    assert refused.value.where is not None
-    assert refused.value.where.line
+    assert some(refused.value.where).line
     assert "simulate WORKLOAD --json" in refused.value.hint
 
 

@@ -18,6 +18,7 @@ from reports.terminal_table import ruled_table
 from tests.reports.console import printed
 from tests.reports.pages import read, refers_to_nothing, unpacked
 from tests.reports.sample import EVIL
+from tests.support.narrowed import of_kind
 
 BUDGETS = BudgetAnswer(
     "Firmware <1>",
@@ -100,8 +101,7 @@ def test_an_only_table_needs_no_title_and_a_list_no_sentence() -> None:
 def test_a_number_that_is_cut_ends_in_an_ellipsis() -> None:
     console = Console(file=StringIO(), width=14)
     console.print(ruled_table(("name", ">peak B"), [("exact", "21,184")], unbroken=["name"]))
-    assert isinstance(console.file, StringIO)
-    text = console.file.getvalue()
+    text = of_kind(StringIO, console.file).getvalue()
     assert "21,1…" in text
 
 

@@ -1,11 +1,15 @@
 """The command line, called in the tests' own process."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from chipmodel.cli.main import main
+
+Call = Callable[..., tuple[int, str, str]]
+"""What the fixture ``call`` is: the words of a command line become its exit code, stdout and stderr."""
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:

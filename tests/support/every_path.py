@@ -10,8 +10,9 @@ from random import Random
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.chances import Chances
-from chipmodel.model.commands import Branch, Command, Plain, Repeat, walk
+from chipmodel.model.commands import Branch, Command, Plain, Repeat
 from chipmodel.model.path_costs import Runs
+from chipmodel.model.tree import walk
 from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode, WeightedBranch, WeightedLoop
 
 

@@ -15,6 +15,7 @@ from random import Random
 from typing import cast
 
 from chipmodel.executorch.graphs import FxModule, PlannedSpec
+from tests.support.narrowed import some
 
 Algorithm = Callable[..., list[int]]
 
@@ -212,10 +213,9 @@ class Machine:
     def value(self, spec: Spec) -> Value:
         """The one value of a spec; at first where it was planned."""
         if spec not in self.values:
-            assert spec.mem_id is not None
             assert spec.mem_offset is not None
             assert spec.mem_offset % spec.alignment == 0
-            value = Value(spec.mem_id, spec.mem_offset, spec.mem_offset + spec.bytes)
+            value = Value(some(spec.mem_id), spec.mem_offset, spec.mem_offset + spec.bytes)
             assert value.stop <= self.sizes[value.mem_id], "beyond the end of its memory"
             self.values[spec] = value
         return self.values[spec]

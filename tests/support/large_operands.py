@@ -1,17 +1,20 @@
 """Ops whose operands do not fit a small SharedMemory: ONNX models as exporters write them, shrunken."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
+from chipmodel.files.yaml_file import read_yaml
 from tests.support.chips import LUNA_LIKE
+from tests.support.folders import ROOT
+from tests.support.onnx_operators import Case, operator_model
 from tests.workloads.from_onnx.support_models import ints, model, node
 
 SMALL = replace(LUNA_LIKE, shared_memory=replace(LUNA_LIKE.shared_memory, bytes=8 * 1024))
 """LUNA with 8 KiB: a sixty-fourth of 512 KiB, and the operands below have up to 40 KB."""
-INT64 = 7
 
 
 @dataclass(frozen=True)
@@ -22,19 +25,18 @@ class LargeOp:
     make: Callable[[], Any]
 
 
-def _op(name: str, text: str, shapes: dict[str, list[int]], **options: Any) -> LargeOp:
-    """One node ``Kind a b -> y z`` with these input shapes; ``constants``, ``types`` and ``declared`` as for
-    ``model``."""
-    constants, types = options.pop("constants", {}), options.pop("types", {})
-    domain, declared = options.pop("domain", ""), options.pop("declared", {})
-    made, _, outputs = text.partition(" -> ")
-    kind, _, inputs = made.partition(" ")
+TABLE = ROOT / "tests" / "data" / "large_operands.yaml"
+ROWS = cast("Mapping[str, Case]", read_yaml(TABLE.read_text(), str(TABLE)).data)
 
-    def make() -> Any:
-        nodes = [node(kind, inputs, outputs, domain=domain, **options)]
-        return model(nodes, shapes, outputs, constants, types=types, declared=declared)
 
-    return LargeOp(name, make)
+def _rows(group: str) -> tuple[LargeOp, ...]:
+    """The models of one node in the table."""
+    own = {name: case for name, case in ROWS.items() if case["group"] == group}
+    return tuple(LargeOp(name, partial(_model, case)) for name, case in own.items())
+
+
+def _model(case: Case) -> Any:
+    return operator_model(case)[1]
 
 
 def _patch_embedding() -> Any:
@@ -87,43 +89,11 @@ def _retina_head() -> Any:
 
 
 CUT: tuple[LargeOp, ...] = (
-    _op(
-        "crop",
-        "Slice x a b c -> y",
-        {"x": [2, 9, 9000]},
-        constants={"a": ints(0, 0), "b": ints(5, 4101), "c": ints(1, 2)},
-    ),
-    _op("transpose", "Transpose x -> y", {"x": [120, 150]}, perm=[1, 0]),
-    _op("heads", "Transpose x -> y", {"x": [1, 61, 3, 4, 24]}, perm=[2, 0, 3, 1, 4]),
+    *_rows("cut"),
     LargeOp("patch embedding", _patch_embedding),
     LargeOp("windows", _windows),
     LargeOp("attention", _attention),
     LargeOp("anchors", _retina_head),
-    _op("expand", "Expand x s -> y", {"x": [1, 90, 64]}, constants={"s": ints(3, 90, 64)}),
-    _op("tile", "Tile x s -> y", {"x": [1, 5120]}, constants={"s": ints(5, 1)}),
-    _op("mean of channels", "ReduceMean x -> y", {"x": [1, 128, 100]}, axes=[1], keepdims=0),
-    _op("softmax of channels", "Softmax x -> y", {"x": [1, 128, 100]}, axis=1),
-    _op("best channel", "ArgMax x -> y", {"x": [1, 128, 100]}, axis=1, keepdims=0),
-    _op("grid sample", "GridSample x g -> y", {"x": [1, 16, 24, 24], "g": [1, 4, 24, 2]}),
-    _op(
-        "embedding",
-        "Gather w i -> y",
-        {"i": [1, 90]},
-        types={"i": INT64},
-        constants={"w": np.zeros((500, 100), np.float32)},
-    ),
-    _op("gather", "Gather x i -> y", {"x": [1, 90, 96], "i": [4]}, types={"i": INT64}, axis=1),
-    _op("concat of rows", "Concat a b c -> y", {"a": [1, 900, 7], "b": [1, 400, 7], "c": [1, 9, 7]}, axis=1),
-    _op("concat of a row", "Concat a b -> y", {"a": [1, 9000], "b": [1, 9000]}, axis=1),
-    _op("split", "Split x -> a b c", {"x": [3, 64, 48]}, axis=0),
-    _op("positions", "Add x w -> y", {"x": [1, 90, 100]}, constants={"w": [1, 90, 100]}),
-    _op(
-        "instance norm",
-        "InstanceNormalization x s b -> y",
-        {"x": [1, 8, 40, 40]},
-        constants={"s": [8], "b": [8]},
-    ),
-    _op("mask", "Where c x z -> y", {"c": [1, 1, 90, 90], "x": [4, 1, 90, 90], "z": [1]}, types={"c": 9}),
 )
 """Models with ops that are cut along axes of their outputs."""
 
@@ -204,83 +174,16 @@ SEQUENCES: tuple[LargeOp, ...] = (
 """Models with recurrent layers of which not all time steps fit, which run direction by direction."""
 
 
-WIDE: tuple[LargeOp, ...] = (
-    _op(
-        "wide convolution",
-        "Conv x w -> y",
-        {"x": [1, 1, 1, 16000]},
-        constants={"w": [6, 1, 1, 10]},
-        kernel_shape=[1, 10],
-        strides=[1, 5],
-    ),
-    _op(
-        "wide image",
-        "Conv x w -> y",
-        {"x": [1, 3, 5, 3000]},
-        constants={"w": [4, 3, 3, 3]},
-        kernel_shape=[3, 3],
-        pads=[1, 1, 1, 1],
-        dilations=[1, 2],
-    ),
-    _op(
-        "image of many channels",
-        "Conv x w -> y",
-        {"x": [1, 320, 6, 16]},
-        constants={"w": [320, 1, 3, 3]},
-        group=320,
-        pads=[1, 1, 1, 1],
-    ),
-    _op(
-        "two wide images",
-        "MaxPool x -> y",
-        {"x": [2, 3, 2, 8002]},
-        kernel_shape=[1, 4],
-        strides=[1, 3],
-        pads=[0, 2, 0, 1],
-    ),
-    _op(
-        "wide transposed convolution",
-        "ConvTranspose x w -> y",
-        {"x": [1, 2, 1, 3000]},
-        constants={"w": [2, 3, 1, 5]},
-        kernel_shape=[1, 5],
-        strides=[1, 3],
-        pads=[0, 1, 0, 1],
-    ),
-    _op("wide mean", "AveragePool x -> y", {"x": [1, 2, 1, 9000]}, kernel_shape=[1, 5], pads=[0, 2, 0, 2]),
-    LargeOp("wide with a shortcut", _wide_residual),
-)
+WIDE = (*_rows("wide"), LargeOp("wide with a shortcut", _wide_residual))
 """Models with windows on images of which no row fits, which run in bands of columns."""
 
 
 REWRITTEN: tuple[LargeOp, ...] = (
-    _op("long dense", "MatMul x w -> y", {"x": [1, 20000]}, constants={"w": [20000, 4]}),
-    _op("deep", "Conv x w -> y", {"x": [1, 512, 6, 6]}, constants={"w": [4, 512, 3, 3]}, kernel_shape=[3, 3]),
-    _op(
-        "large kernel",
-        "Conv x w -> y",
-        {"x": [1, 16, 24, 24]},
-        constants={"w": [2, 16, 22, 22]},
-        kernel_shape=[22, 22],
-    ),
-    _op("wide product", "MatMul a b -> y", {"a": [2, 10, 90], "b": [2, 90, 120]}),
+    *_rows("rewritten"),
     LargeOp("flattened", _flattened),
     LargeOp("tokens", _tokens),
     LargeOp("dynamically quantised", _dynamically_quantised),
-    _op("mean of all", "ReduceMean x -> y", {"x": [128, 160]}, keepdims=0),
-    _op("mean of a large image", "GlobalAveragePool x -> y", {"x": [1, 1, 120, 120]}),
-    _op("softmax of a long row", "Softmax x -> y", {"x": [2, 12000]}, axis=-1),
-    _op(
-        "norm of a long row",
-        "LayerNormalization x s -> y",
-        {"x": [1, 12000]},
-        constants={"s": [12000]},
-        axis=-1,
-    ),
-    _op("best of a long row", "TopK x k -> y j", {"x": [1, 20000]}, constants={"k": ints(16)}, axis=-1),
-    _op("unknown", "Wobble x -> y", {"x": [1, 80, 128]}, domain="my.ops", declared={"y": [1, 80, 128]}),
     *WIDE,
     *SEQUENCES,
-    _op("scatter", "ScatterND x i u -> y", {"x": [80, 128], "i": [4, 1], "u": [4, 128]}, types={"i": INT64}),
 )
 """Models with ops that become several ops, or run piece by piece."""

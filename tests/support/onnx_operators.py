@@ -35,6 +35,9 @@ def operator_model(case: Case) -> tuple[Mapping[str, tuple[int, ...]], Any]:
     inputs = {name: shape(text) for name, text in case["inputs"].items()}
     constants = {n: _constant(given, types.get(n, "")) for n, given in case.get("constants", {}).items()}
     operands, outputs = case.get("operands", " ".join([*inputs, *constants])), case.get("outputs", "y")
-    made = node(case["op"], operands, outputs, **case.get("attributes", {}))
+    domain, attributes = case.get("domain", ""), case.get("attributes", {})
+    made = node(case["op"], operands, outputs, domain=domain, **attributes)
+    declared = {name: shape(text) for name, text in case.get("declared", {}).items()}
     numbers = {name: TYPES[dtype] for name, dtype in types.items()}
-    return inputs, model([made], inputs, outputs, constants, opset=case.get("opset", 17), types=numbers)
+    more = {"opset": case.get("opset", 17), "types": numbers, "declared": declared}
+    return inputs, model([made], inputs, outputs, constants, **more)

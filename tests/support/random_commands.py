@@ -6,18 +6,9 @@ They need not make sense as a program, only be legal for the sequencer: every wa
 from random import Random
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import (
-    Branch,
-    BranchArm,
-    Command,
-    Compute,
-    DmaStart,
-    DmaWait,
-    Located,
-    Repeat,
-    walk,
-)
+from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Direction, Part, Phase, PhaseKind
+from chipmodel.model.tree import walk
 
 ONE = Interval(0, 1)
 KINDS: tuple[PhaseKind, ...] = ("configure", "inputs", "weights", "outputs", "stream")

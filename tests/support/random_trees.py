@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from random import Random
 
-from chipmodel.model.program import Body, Node, bodies
+from chipmodel.model.program import Body, Node
+from chipmodel.model.tree import bodies
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 

@@ -1,5 +1,5 @@
-"""Swin-T, ViT-B/16, CoaT, SegFormer, RetinaNet and Whisper-tiny, shrunken: the same ops in the same order as
-exporters write them, with few channels, tokens and blocks."""
+"""Swin-T, CoaT, SegFormer, RetinaNet and the decoder of Whisper-tiny, shrunken: the same ops in the same
+order as exporters write them, with few channels, tokens and blocks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -62,10 +62,6 @@ class NetWriter:
         sizes = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4}
         return self.op("Conv", x, w, b, group=groups, **sizes)
 
-    def conv_1d(self, x: str, inner: int, outer: int, stride: int) -> str:
-        w, b = self.weight(outer, inner, 3), self.weight(outer)
-        return self.op("Conv", x, w, b, kernel_shape=[3], strides=[stride], pads=[1, 1])
-
     def reshape(self, x: str, *shape: int) -> str:
         return self.op("Reshape", x, self.constant(ints(*shape)))
 
@@ -101,14 +97,6 @@ class NetWriter:
         for each in added:
             scores = self.op("Add", scores, each)
         return self.op("MatMul", self.op("Softmax", scores, axis=-1), v)
-
-    def encoder_block(self, x: str, count: int, channels: int, heads: int) -> str:
-        """Self-attention and MLP, each after a norm and around a skip."""
-        n, size = self.norm(x, channels), channels // heads
-        q, k, v = (self.heads(self.linear(n, channels, channels), 1, count, heads, size) for _ in range(3))
-        mixed = self.joined(self.attention(q, k, v, size), 1, count, channels)
-        x = self.op("Add", x, self.linear(mixed, channels, channels))
-        return self.op("Add", x, self.mlp(self.norm(x, channels), channels))
 
     def model(self, inputs: Mapping[str, Sequence[int]], *outputs: str, types: Any = None) -> Any:
         constants: Constants = self.constants
@@ -154,18 +142,6 @@ def swin() -> Any:
         x = _swin_block(net, x, side, channels, shift)
     pooled = net.op("GlobalAveragePool", net.transpose(net.norm(x, channels), 0, 3, 1, 2))
     return net.model({"x": [1, 3, 64, 64]}, net.linear(net.op("Flatten", pooled), channels, 10))
-
-
-def vit() -> Any:
-    """Patches with a class token and positions through two blocks."""
-    net, count, channels = NetWriter(), 64, 48
-    x = net.tokens(net.conv("x", 3, channels, 8, 8), channels, count)
-    x = net.op("Concat", net.weight(1, 1, channels), x, axis=1)
-    x = net.op("Add", x, net.weight(1, count + 1, channels))
-    for _ in range(2):
-        x = net.encoder_block(x, count + 1, channels, 3)
-    first = net.op("Gather", net.norm(x, channels), net.constant(np.array(0)), axis=1)
-    return net.model({"x": [1, 3, 64, 64]}, net.linear(first, channels, 10))
 
 
 def _coat_block(net: NetWriter, x: str, side: int, channels: int) -> str:
@@ -272,17 +248,6 @@ def retinanet() -> Any:
     return net.model({"x": [1, 3, 128, 128]}, net.op("Sigmoid", results[0]), results[1])
 
 
-def whisper_encoder() -> Any:
-    """Two convolutions over time, then attention."""
-    net, count, channels = NetWriter(), 100, 48
-    x = net.gelu(net.conv_1d("x", 20, channels, 1))
-    x = net.transpose(net.gelu(net.conv_1d(x, channels, channels, 2)), 0, 2, 1)
-    x = net.op("Add", x, net.weight(count, channels))
-    for _ in range(2):
-        x = net.encoder_block(x, count, channels, 3)
-    return net.model({"x": [1, 20, 2 * count]}, net.norm(x, channels))
-
-
 def whisper_decoder() -> Any:
     """A token with a cache of those before it, and attention to what the encoder heard."""
     net, count, before, channels, heads = NetWriter(), 100, 40, 48, 3
@@ -311,5 +276,5 @@ def whisper_decoder() -> Any:
 
 
 NETWORKS: Mapping[str, Callable[[], Any]] = {
-    made.__name__: made for made in (swin, vit, coat, segformer, retinanet, whisper_encoder, whisper_decoder)
+    made.__name__: made for made in (swin, coat, segformer, retinanet, whisper_decoder)
 }

@@ -36,6 +36,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
 from chipmodel.timing.interruptions import interruptions
 from chipmodel.timing.shape import TransferShape, shape_of
+from tests.support.narrowed import some
 
 Stall = tuple[Hold, str]
 """Why a unit makes no progress in a cycle, and the op, transfer or CPU that is served instead."""
@@ -208,15 +209,13 @@ class _Stepper:
             chosen = min(ready, key=lambda c: (c - self.engine.last_channel - 1) % len(self.channels))
         else:
             chosen = min(ready, key=self.serial)
-        transfer = self.channels[chosen]
-        assert transfer is not None
+        transfer = some(self.channels[chosen])
         self.engine.channel = self.engine.last_channel = chosen
         self.engine.until = transfer.shape.burst_end(transfer.done)
         self.engine.stalls = self.interruption_stalls(transfer)
 
     def serial(self, channel: int) -> int:
-        transfer = self.channels[channel]
-        assert transfer is not None
+        transfer = some(self.channels[channel])
         return transfer.serial
 
     def interruption_stalls(self, transfer: _SteppedTransfer) -> list[Stall]:
@@ -282,8 +281,7 @@ class _Stepper:
     def dma_mask(self, core: _SteppedCore) -> int:
         if self.engine.channel is None or self.engine.stalls or self.banks is None:
             return 0
-        transfer = self.channels[self.engine.channel]
-        assert transfer is not None
+        transfer = some(self.channels[self.engine.channel])
         if transfer.core != core.number or isinstance(transfer.command, DmaMove):
             return 0
         beat = transfer.shape.beat(transfer.done)

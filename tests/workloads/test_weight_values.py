@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import chipmodel as cm
+from tests.support.narrowed import of_kind
 from tests.support.tflite_models import separable
 from workloads.weight_values import weight_values
 
@@ -44,8 +45,7 @@ def quantised(tmp_path: Path) -> Path:
 
 def test_the_image_has_every_channel_where_its_part_is_loaded_from(quantised: Path) -> None:
     run = cm.plan(quantised, "luna-arcs", streamer="sync")
-    image = cm.export(run, "c", workload=quantised).files["weights.bin"]
-    assert isinstance(image, bytes)
+    image = of_kind(bytes, cm.export(run, "c", workload=quantised).files["weights.bin"])
     homes = {home.part.name: home.home for home in run.file.psram}
     conv, product = (image[homes[name].start : homes[name].stop] for name in ("conv", "product"))
     rows = [KERNEL.reshape(8, -1), BIAS.astype("<i4").view(np.int8).reshape(8, -1)]

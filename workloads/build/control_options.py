@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
-from chipmodel.model.program import MAX_ITERATIONS, If, Node, Program, nodes, rewritten
+from chipmodel.model.program import MAX_ITERATIONS, If, Node, Program, rewritten
+from chipmodel.model.tree import walk
 
 
 def parse_iterations_option(text: str) -> tuple[str, int]:
@@ -51,7 +52,7 @@ def with_probabilities(program: Program, given: Mapping[str, Sequence[Fraction]]
         return _likely(node, chances) if isinstance(node, If) and chances is not None else node
 
     body = rewritten(program.body, change)
-    names = [node.name for node in nodes(program.body) if isinstance(node, If)]
+    names = [node.name for node in walk(program.body) if isinstance(node, If)]
     for name in given:
         if name not in names:
             hint = suggest(name, names, "there are") or "the workload has no if"

@@ -27,3 +27,5 @@ ELEMENT_OF_TYPE: Mapping[str, int] = {row["tflite"]: int(row["onnx"]) for row in
 NUMPY_OF_TYPE: Mapping[str, str] = {row["tflite"]: row["numpy"] for row in _TFLITE if row["numpy"]}
 TYPE_BITS: Mapping[str, int] = {row["tflite"]: int(row["bits"]) for row in _TFLITE if row["bits"]}
 """The same by TensorFlow Lite's names."""
+TYPE_OF_LETTER: Mapping[str, str] = {row["letter"]: row["tflite"] for row in _TFLITE if row["letter"]}
+"""TensorFlow Lite's names by the letters that stand for them in its table of operators."""

@@ -200,6 +200,11 @@ class TreeBuilder:
             raise ValueError(f"{old} and {new} differ in size")
         body[:] = rewritten(tuple(body), lambda node: renamed(node, {old: new}))
 
+    def renamed(self, value: Value, new: str) -> Value:
+        """``value``, which an op of the innermost open block has just made, under another name."""
+        self.rename(self._blocks[-1], value.name, new)
+        return replace(value, name=new)
+
     def _append(self, node: Node) -> None:
         if node.name in self._names:
             raise BadInput(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.errors import Unshaped
-from chipmodel.model.program import Node, Op, nodes as all_nodes, ops, reads
+from chipmodel.model.program import Node, Op, ops, reads
+from chipmodel.model.tree import walk as all_nodes
 from chipmodel.model.work import Vector
 from chipmodel.rewrites.in_place import ELEMENTWISE
 from workloads.build.builder import ProgramBuilder

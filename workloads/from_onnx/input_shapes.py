@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from chipmodel.errors import BadInput, Place, UnknownSize
+from chipmodel.errors import BadInput, UnknownSize
 from workloads.from_onnx.graph import Fact
 from workloads.from_onnx.onnx_package import GraphProto, ValueInfoProto
 
@@ -24,7 +24,6 @@ def bind_inputs(
     graph: GraphProto,
     known: Mapping[str, Fact],
     shapes: Mapping[str, tuple[int, ...]],
-    where: Place,
     notes: list[str],
     tensors: Collection[str] = (),
 ) -> tuple[dict[str, Fact], dict[str, int]]:
@@ -36,13 +35,13 @@ def bind_inputs(
     not fixed.
     """
     infos = [info for info in graph.input if info.name not in known]
-    _check_names(infos, shapes, tensors, where)
+    _check_names(infos, shapes, tensors)
     names = {info.name for info in infos}
     symbols = {name: shapes[name][0] for name in _symbols(infos) if name in shapes and name not in names}
     for info in infos:
         if info.name in shapes:
-            _bind(info, shapes[info.name], symbols, where, notes)
-    facts = {info.name: _input(info, infos, shapes, symbols, where, notes) for info in infos}
+            _bind(info, shapes[info.name], symbols, notes)
+    facts = {info.name: _input(info, infos, shapes, symbols, notes) for info in infos}
     return facts, symbols
 
 
@@ -57,44 +56,36 @@ def _symbols(infos: Sequence[ValueInfoProto]) -> dict[str, str]:
 
 
 def _check_names(
-    infos: Sequence[ValueInfoProto],
-    shapes: Mapping[str, tuple[int, ...]],
-    tensors: Collection[str],
-    where: Place,
+    infos: Sequence[ValueInfoProto], shapes: Mapping[str, tuple[int, ...]], tensors: Collection[str]
 ) -> None:
     names: list[str] = [info.name for info in infos]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise BadInput(f"the input {twice!r} is listed twice", where=where, hint="export the model again")
+        raise BadInput(f"the input {twice!r} is listed twice", hint="export the model again")
     symbols = _symbols(infos)
     for name, given in shapes.items():
         if name in symbols and name not in names and len(given) != 1:
             what = f"--shape gives the symbolic size {name!r} {len(given)} sizes"
-            raise BadInput(what, where=where, hint=f"give one: --shape {name}={given[0] if given else 1}")
+            raise BadInput(what, hint=f"give one: --shape {name}={given[0] if given else 1}")
         if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
             raise UnknownSize(
                 f"--shape names {name!r}, which is not an input of the model",
-                where=where,
                 hint=f"its inputs are {listing or 'none'}",
             )
 
 
-def _bind(
-    info: ValueInfoProto, given: tuple[int, ...], symbols: dict[str, int], where: Place, notes: list[str]
-) -> None:
+def _bind(info: ValueInfoProto, given: tuple[int, ...], symbols: dict[str, int], notes: list[str]) -> None:
     declared = declared_shape(info)
     if any(size < 0 for size in given) or (declared is not None and len(declared) != len(given)):
         raise BadInput(
             f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
-            where=where,
             hint=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
         )
     for size, value in zip(declared or (), given, strict=False):
         if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
             raise BadInput(
                 f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}",
-                where=where,
                 hint="give inputs that share a symbol the same size",
             )
         if isinstance(size, int) and size != value:
@@ -106,10 +97,9 @@ def _input(
     infos: Sequence[ValueInfoProto],
     shapes: Mapping[str, tuple[int, ...]],
     symbols: dict[str, int],
-    where: Place,
     notes: list[str],
 ) -> Fact:
-    element = _element(info, where)
+    element = _element(info)
     if info.name in shapes:
         return empty_is_constant(Fact(info.name, shapes[info.name], element))
     declared = declared_shape(info)
@@ -123,7 +113,6 @@ def _input(
     if declared is None or len(sizes) < len(declared):
         raise BadInput(
             f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
-            where=where,
             hint=f"fix it with {_offer(infos, symbols)}--shape {info.name}={_example(declared)}",
         )
     return empty_is_constant(Fact(info.name, sizes, element))
@@ -153,12 +142,11 @@ def empty_is_constant(fact: Fact) -> Fact:
     return Fact(fact.name, fact.shape, fact.element, True, empty, fact.name, fact.element)
 
 
-def _element(info: ValueInfoProto, where: Place) -> int:
+def _element(info: ValueInfoProto) -> int:
     if not info.type.HasField("tensor_type") or not info.type.tensor_type.elem_type:
         kind = info.type.WhichOneof("value") or "nothing"
         raise BadInput(
             f"the input {info.name!r} is not a tensor with an element type (the file says {kind})",
-            where=where,
             hint="export the model with tensor inputs only",
         )
     element: int = info.type.tensor_type.elem_type

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from chipmodel.errors import BadInput, Place
+from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from workloads.build.element_types import ELEMENT_NAMES, FLOATS
 from workloads.from_onnx.constant_folding import EVALUATION_FAULTS
@@ -18,10 +18,7 @@ BOOL = 9
 
 
 def shapes_by_values(
-    graph: GraphProto,
-    values: Mapping[str, Sequence[float]],
-    shapes: Mapping[str, tuple[int, ...]],
-    where: Place,
+    graph: GraphProto, values: Mapping[str, Sequence[float]], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[int, ...]]:
     """``shapes``, and those that the number of values fixes: inputs with one open size or no shape.
 
@@ -32,7 +29,7 @@ def shapes_by_values(
     for name, numbers in values.items():
         if name not in declared:
             what = f"--value names {shown(name)}, which is not an input of the model"
-            raise BadInput(what, where=where, hint=suggest(name, declared, "its inputs are"))
+            raise BadInput(what, hint=suggest(name, declared, "its inputs are"))
         match declared[name]:
             case None:
                 found.setdefault(name, () if len(numbers) == 1 else (len(numbers),))
@@ -43,34 +40,31 @@ def shapes_by_values(
     return found
 
 
-def given_inputs(
-    facts: Mapping[str, Fact], values: Mapping[str, Sequence[float]], where: Place
-) -> dict[str, Fact]:
+def given_inputs(facts: Mapping[str, Fact], values: Mapping[str, Sequence[float]]) -> dict[str, Fact]:
     """Inputs as constants with these values. Raises BadInput for what their type or shape cannot hold."""
     return {
         name: Fact(name, facts[name].shape, facts[name].element, True, array, name, facts[name].element)
         for name, numbers in values.items()
-        for array in (_array(facts[name], numbers, where),)
+        for array in (_array(facts[name], numbers),)
     }
 
 
-def _array(fact: Fact, numbers: Sequence[float], where: Place) -> Any:
+def _array(fact: Fact, numbers: Sequence[float]) -> Any:
     """The numbers in the type and shape of the input."""
     kind = module("onnx").TensorProto.DataType.Name(fact.element).lower()
     if fact.element not in FLOATS and fact.element not in ELEMENT_NAMES:
         what = f"--value gives {fact.name!r} a number; the input is of type {kind}"
-        raise BadInput(what, where=where, hint="leave it out: only numbers and booleans can be given")
+        raise BadInput(what, hint="leave it out: only numbers and booleans can be given")
     if len(numbers) != prod(fact.shape):
         raise BadInput(
             f"--value gives {fact.name!r} {len(numbers)} numbers; its shape is {list(fact.shape)}",
-            where=where,
             hint=f"give {prod(fact.shape)}, row by row, joined by commas",
         )
     array = _held(numbers, fact.element)
     if array is None:
         listing = ", ".join(map(str, numbers[:8]))
         what = f"--value gives {fact.name!r} {listing}, which the type {kind} of the input does not hold"
-        raise BadInput(what, where=where, hint=_hint(kind, fact.element))
+        raise BadInput(what, hint=_hint(kind, fact.element))
     return array.reshape(fact.shape)
 
 

@@ -11,6 +11,11 @@ left out are scales and zero points, parameters of the op. An operator's ``group
 * ``unsized``: works on sequences and optionals, which have no fixed size
 * ``random``: makes other values each time
 * ``costly``: never computed while reading, as it takes long and no shape depends on its result
+* ``reduction``: over some axes, by default all
+* ``whole``: any element of the output may depend on any of an operand, so no rows are independent
+* ``may_be_empty``: its output may have no elements
+
+``kind`` is the kind of op that it becomes, by default its name in lower case.
 """
 
 from __future__ import annotations
@@ -52,6 +57,14 @@ FORMS: Mapping[tuple[str, str], OperatorForm] = {
     (row["domain"], row["operator"]): _form(row) for row in _ROWS if row["form"]
 }
 """Forms by domain and operator."""
+
+
+_KINDS = {row["operator"]: row["kind"] for row in _ROWS if row["kind"]}
+
+
+def op_kind(operator: str) -> str:
+    """Return the kind of op that an operator becomes."""
+    return _KINDS.get(operator, operator.lower())
 
 
 def operators(group: str, domain: str = "") -> frozenset[str]:

@@ -48,8 +48,6 @@ UNNAMED = frozenset(
 @dataclass(frozen=True, slots=True)
 class _ModelFile:
     path: Path
-    where: Place
-    """Attached to ops and errors."""
     model: ModelProto
     notes: list[str] = field(default_factory=list[str])
     refused: Mapping[tuple[str, str], Unshaped] = field(default_factory=dict[tuple[str, str], Unshaped])
@@ -64,13 +62,12 @@ def load_onnx(path: Path, data: bytes | None = None, **options: Unpack[ReadOptio
     assumed. Raises BadInput, with file, node and hint, for a broken file and a shape that is not fixed; with
     ``strict``, also for any approximation; TimeIsOver at the deadline.
     """
-    where = Place(str(path))
-    try:
-        with placed(where):
-            model = read_model(path, where) if data is None else parse_model(data, where)
-            return _with_arms_that_run(_ModelFile(path, where, model), Reading(**options))
-    except UnicodeDecodeError:
-        raise not_text(where) from None
+    with placed(Place(str(path))):
+        try:
+            model = read_model(path) if data is None else parse_model(data)
+            return _with_arms_that_run(_ModelFile(path, model), Reading(**options))
+        except UnicodeDecodeError:
+            raise not_text() from None
 
 
 def _with_arms_that_run(file: _ModelFile, options: Reading) -> Program:
@@ -85,12 +82,12 @@ def _with_arms_that_run(file: _ModelFile, options: Reading) -> Program:
 def _program(file: _ModelFile, options: Reading) -> Program:
     model = file.model
     builder = ProgramBuilder(_title(model.graph, file.path), options.dtype or "int8", source=str(file.path))
-    builder.deadline, builder.place, builder.notes = options.deadline, file.where, file.notes
+    builder.deadline, builder.place, builder.notes = options.deadline, Place(str(file.path)), file.notes
     nodes, facts = _resolved(file, options)
-    outputs = _outputs(model.graph, facts, file.where)
+    outputs = _outputs(model.graph, facts)
     nodes = needed(nodes, outputs)
     if not nodes:
-        raise BadInput("no output depends on an input", where=file.where, hint="check the graph's outputs")
+        raise BadInput("no output depends on an input", hint="check the graph's outputs")
     nodes = rewritten(nodes, facts, outputs)
     view = view_of(nodes, facts, outputs)
     low = OnnxLowering(builder, view, _default_opset(model), options.strict)
@@ -104,23 +101,20 @@ def _program(file: _ModelFile, options: Reading) -> Program:
 
 def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[str, Fact]]:
     """The nodes that are left to run once constants are folded, and what is known of every tensor."""
-    model, where, notes = file.model, file.where, file.notes
+    model, notes = file.model, file.notes
     folder = file.path.parent
-    versions = opsets(model, where, notes)
-    facts = initializers(model, folder, where)
-    shapes = shapes_by_values(model.graph, options.values, options.shapes, where)
-    inputs, symbols = bind_inputs(
-        model.graph, facts, shapes, where, notes, {*all_names(model.graph)} - {*facts}
-    )
+    versions = opsets(model, notes)
+    facts = initializers(model, folder)
+    shapes = shapes_by_values(model.graph, options.values, options.shapes)
+    inputs, symbols = bind_inputs(model.graph, facts, shapes, notes, {*all_names(model.graph)} - {*facts})
     facts.update(inputs)
-    facts.update(given_inputs(facts, options.values, where))
+    facts.update(given_inputs(facts, options.values))
     names: set[str] = set()
     nodes = sort_nodes(read_nodes(model.graph, names), facts)
     wanted = [info.name for info in model.graph.output]
     tensors = {name for name, count in Counter(all_names(model.graph)).items() if count > 1} | {*facts}
     tensors.update(name for node in nodes for name in node.writes)
     inference = Inference(
-        where=where,
         folder=folder,
         opsets=versions,
         notes=notes,
@@ -157,15 +151,13 @@ def _default_opset(model: ModelProto) -> int:
     return max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
 
 
-def _outputs(graph: GraphProto, facts: Mapping[str, Fact], where: Place) -> list[str]:
+def _outputs(graph: GraphProto, facts: Mapping[str, Fact]) -> list[str]:
     names = [info.name for info in graph.output]
     for name in names:
         if name not in facts:
-            raise BadInput(
-                f"the output {name!r} is produced by no node", where=where, hint="export the model again"
-            )
+            raise BadInput(f"the output {name!r} is produced by no node", hint="export the model again")
     if not names:
-        raise BadInput("the model has no output", where=where, hint="export the model again")
+        raise BadInput("the model has no output", hint="export the model again")
     return [name for name in names if not facts[name].constant]
 
 

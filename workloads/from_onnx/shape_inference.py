@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from chipmodel.errors import BadInput, Place, Unshaped
+from chipmodel.errors import BadInput, Unshaped
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.build.read_options import READ
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
@@ -30,7 +30,7 @@ VIEWS_OF_CONSTANTS = RESHAPES | {"Transpose", "Cast", "CastLike", "QuantizeLinea
 ControlHandler = Callable[["Inference", OnnxNode], None]
 """Adds the facts of the outputs of a node with sub-graphs, and the node itself where it has to run."""
 
-UNSIZED = operators("unsized")
+UNSIZED, MAY_BE_EMPTY = operators("unsized"), operators("may_be_empty")
 NEVER_FOLDED = UNSIZED | operators("random")
 
 
@@ -38,7 +38,6 @@ NEVER_FOLDED = UNSIZED | operators("random")
 class Inference:
     """Visits nodes in execution order; collects ``facts``, and ``nodes`` that have to run on the chip."""
 
-    where: Place
     folder: Path
     opsets: Mapping[str, int]
     notes: list[str]
@@ -85,7 +84,7 @@ class Inference:
 
     def declare(self, graph: GraphProto) -> None:
         """Add the facts of a sub-graph's initializers, and what it declares of its tensors."""
-        self.facts.update({fact.name: fact for fact in stored(graph, self.folder, self.where)})
+        self.facts.update({fact.name: fact for fact in stored(graph, self.folder)})
         self.declared.update(declarations(graph, {}))
 
     def alias(self, node: OnnxNode, inner: str, name: str) -> None:
@@ -164,7 +163,7 @@ class Inference:
         name = node.output
         value: Any = next(iter(node.attributes.values()), None)
         if isinstance(value, module("onnx").TensorProto):
-            self.facts[name] = constant(value, name, self.folder, self.where)
+            self.facts[name] = constant(value, name, self.folder)
             return
         import numpy
 
@@ -179,7 +178,7 @@ class Inference:
         tensor = module("onnx.numpy_helper").from_array(
             numpy.array(value, numpy.object_ if text else kind), name
         )
-        self.facts[name] = constant(tensor, name, self.folder, self.where)
+        self.facts[name] = constant(tensor, name, self.folder)
 
     # -- shapes --------------------------------------------------------------------------------
 
@@ -251,17 +250,7 @@ class Inference:
 
 def _checked(node: OnnxNode, fact: Fact) -> Fact:
     """``fact``, an empty tensor as a constant. Raises BadInput for sizes that the operator cannot give."""
-    empty_allowed = node.op in {
-        "Slice",
-        "Split",
-        "Gather",
-        "Identity",
-        "Cast",
-        "Reshape",
-        "Concat",
-        "Transpose",
-    }
-    if any(size < 0 for size in fact.shape) or (not fact.elements and not empty_allowed):
+    if any(size < 0 for size in fact.shape) or (not fact.elements and node.op not in MAY_BE_EMPTY):
         raise unfit(
             node,
             f"its output {fact.name!r} gets the shape {list(fact.shape)}",

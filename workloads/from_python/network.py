@@ -101,6 +101,7 @@ class Network(Layers):
     __slots__ = ("_blocks", "_data", "_numbers")
 
     def __init__(self, name: str, dtype: str = "int8") -> None:
+        super().__init__()
         self._data = CodeMapping(calling_line(), name=name, dtype=dtype, inputs={}, ops=[])
         self._blocks: list[list[CodeMapping]] = [self._data["ops"]]
         self._numbers: Counter[str] = Counter()
@@ -161,14 +162,14 @@ class Network(Layers):
         return program_of(document_of(self._data))
 
     def _append(
-        self, kind: str, inputs: str | Sequence[str] | None, keys: Mapping[str, Any], **more: Any
+        self, kind: str, inputs: str | Sequence[str] | None, keys: Mapping[str, Any]
     ) -> tuple[str, ...]:
         self._numbers[kind] += 1
         op = CodeMapping(calling_line(), op=kind, name=f"{kind}_{self._numbers[kind]}")
         if inputs:
             single = not isinstance(inputs, str) and len(inputs) == 1 and kind != "concat"
             op["in"] = inputs[0] if single else inputs
-        op.update({key: value for key, value in {**keys, **more}.items() if value is not None})
+        op.update({key: value for key, value in keys.items() if value is not None})
         self._blocks[-1].append(op)
         out: Any = op.get("out", op["name"])
         return (out,) if isinstance(out, str) else tuple(out)

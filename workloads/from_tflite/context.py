@@ -8,7 +8,7 @@ are stored channels last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -136,16 +136,9 @@ class SubgraphContext:
             return name
         if prod(known.shape) != prod(shape):
             raise BadInput(f"{name!r} of shape {list(known.shape)} cannot be seen as {list(shape)}")
-        fact = Fact(
-            self.state.fact_name(f"{name}:view"),
-            tuple(shape),
-            known.element,
-            known.constant,
-            known.array.reshape(tuple(shape)) if known.array is not None else None,
-            known.origin,
-            known.stored,
-            known.scale_bytes,
-        )
+        array = None if known.array is None else known.array.reshape(tuple(shape))
+        view = self.state.fact_name(f"{name}:view")
+        fact = replace(known, name=view, shape=tuple(shape), array=array, zero_channels=0, digest="")
         self.state.add(fact)
         if not known.constant:
             self.node("Reshape", [name], [fact.name])

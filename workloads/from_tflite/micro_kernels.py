@@ -7,25 +7,12 @@ listed, but for float activations with quantised weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from workloads.build.element_types import TYPE_BITS
+from workloads.build.element_types import TYPE_BITS, TYPE_OF_LETTER
 from workloads.from_tflite.context import short_name
 from workloads.from_tflite.model_file import TfliteModel, TfliteOperator, TfliteSubgraph
 from workloads.from_tflite.operator_table import OPERATORS
-
-_LETTERS: Mapping[str, str] = {
-    "f": "FLOAT32",
-    "e": "FLOAT16",
-    "b": "INT8",
-    "h": "INT16",
-    "i": "INT32",
-    "l": "INT64",
-    "n": "INT4",
-    "B": "UINT8",
-    "?": "BOOL",
-    "r": "RESOURCE",
-}
 
 
 def refused_parts(model: TfliteModel) -> tuple[str, ...]:
@@ -75,4 +62,4 @@ def _takes(alternative: str, inputs: list[str], output: list[str]) -> bool:
 
 
 def _types(word: str, inputs: list[str]) -> list[str]:
-    return [inputs[int(word)]] if word.isdigit() else [_LETTERS[letter] for letter in word]
+    return [inputs[int(word)]] if word.isdigit() else [TYPE_OF_LETTER[letter] for letter in word]

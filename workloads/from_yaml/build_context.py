@@ -11,7 +11,8 @@ from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
-from chipmodel.model.program import Program, nodes, reads
+from chipmodel.model.program import Program, reads
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Padding, Pair, Value
@@ -141,7 +142,7 @@ def notes_of(program: Program, names: NameTable) -> Iterator[str]:
     if any(isinstance(op, ActivatedOp) and op.activation for _, op in names.nodes):
         yield "activation functions given as `activation:` are applied at no cost while the output is written"
     read = {*program.outputs, *(op.scratch.name for op in program.ops() if op.scratch)}
-    for node in nodes(program.body):
+    for node in walk(program.body):
         read |= {*reads(node)}
     for name in program.tensors:
         if name not in read:

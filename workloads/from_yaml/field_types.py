@@ -82,10 +82,10 @@ Padding = Annotated[
 class ShapedTensor(StrictModel):
     """A tensor by shape and element type."""
 
-    shape: Shape = Field(
-        description="The sizes of its axes in ONNX's order: [N, C, H, W], [N, C, L] or [..., features]."
-    )
-    dtype: Dtype | None = Field(None, description="Element type; by default the workload's.")
+    shape: Shape
+    """The sizes of its axes in ONNX's order: [N, C, H, W], [N, C, L] or [..., features]."""
+    dtype: Dtype | None = None
+    """Element type; by default the workload's."""
 
 
 TensorSpec = Annotated[
@@ -105,86 +105,73 @@ NamesIn = Annotated[
 class NamedOp(StrictModel):
     """The keys of every op."""
 
-    name: Name | None = Field(
-        None,
-        description="Name of the op and, unless `out` is given, of its output; by default `kind_number`.",
-    )
+    name: Name | None = None
+    """Name of the op and, unless `out` is given, of its output; by default `kind_number`."""
 
 
 class NpuOp(NamedOp):
     """The keys of every op that runs on the NPU."""
 
-    cycles: Natural | None = Field(
-        None, description="NPU cycles of this op, in place of those by the chip's model."
-    )
-    core: Natural | None = Field(
-        None, description="The core that runs this op on a chip with several; by default the planner chooses."
-    )
-    scratch: Bytes | None = Field(
-        None,
-        description="Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such "
-        "as a kernel's im2col buffer.",
-    )
+    cycles: Natural | None = None
+    """NPU cycles of this op, in place of those by the chip's model."""
+    core: Natural | None = None
+    """The core that runs this op on a chip with several; by default the planner chooses."""
+    scratch: Bytes | None = None
+    """Bytes of SharedMemory that the op needs for itself while it runs (12345 or 4KiB), such as a kernel's
+    im2col buffer."""
 
 
 class OneOutputOp(NpuOp):
     """One output."""
 
-    out: Name | None = Field(None, description="Name of the output; by default the op's name.")
+    out: Name | None = None
+    """Name of the output; by default the op's name."""
 
 
 class OneInputOp(OneOutputOp):
     """One input, one output."""
 
-    in_: Name | None = Field(
-        None, alias="in", description="Tensor that it reads; by default the output of the op before."
-    )
+    in_: Name | None = Field(None, alias="in")
+    """Tensor that it reads; by default the output of the op before."""
 
 
 class WeightedOp(OneInputOp):
     """An op with weights, which are stored in Psram."""
 
-    weights: Bytes | None = Field(
-        None,
-        description="Bytes of all weights of this op together (12345 or 4KiB), for instance after "
-        "compression; by default their number times their element type.",
-    )
-    weight_dtype: Dtype | None = Field(
-        None, description="Element type of the weights, except the bias; by default the input's."
-    )
+    weights: Bytes | None = None
+    """Bytes of all weights of this op together (12345 or 4KiB), for instance after compression; by default
+    their number times their element type."""
+    weight_dtype: Dtype | None = None
+    """Element type of the weights, except the bias; by default the input's."""
 
 
 class ActivatedOp(WeightedOp):
     """An op with weights that may apply an activation function to its output."""
 
-    bias: bool = Field(
-        True, description="Whether each output channel has a bias (int32 in integer networks)."
-    )
-    activation: Activation | None = Field(
-        None,
-        description="Activation function, applied at no cost while the output is written; write it as an op "
-        "of its own where it takes time.",
-    )
+    bias: bool = True
+    """Whether each output channel has a bias (int32 in integer networks)."""
+    activation: Activation | None = None
+    """Activation function, applied at no cost while the output is written; write it as an op of its own where
+    it takes time."""
 
 
 class WindowedOp(ActivatedOp):
     """A convolution. The input is [N, C, H, W], or [N, C, L] for a 1-D one."""
 
-    kernel: Extent = Field(description="One number, or [height, width].")
-    stride: Extent = Field(1, description="One number, or [vertical, horizontal].")
-    dilation: Extent = Field(1, description="Distance between the kernel's taps.")
-    pad: Padding = Field(
-        0,
-        description="One number for all sides, [vertical, horizontal], [top, left, bottom, right], `same` "
-        "(output = input / stride, rounded up) or `valid` (none). In 1-D: [before, after].",
-    )
+    kernel: Extent
+    """One number, or [height, width]."""
+    stride: Extent = 1
+    """One number, or [vertical, horizontal]."""
+    dilation: Extent = 1
+    """Distance between the kernel's taps."""
+    pad: Padding = 0
+    """One number for all sides, [vertical, horizontal], [top, left, bottom, right], `same` (output = input /
+    stride, rounded up) or `valid` (none). In 1-D: [before, after]."""
 
 
 class InPlaceOp(OneOutputOp):
     """An element-wise op, whose output may overwrite its input."""
 
-    in_place: bool = Field(
-        False,
-        description="Whether the output overwrites the (first) input, which must have the same size and "
-        "which nothing may read afterwards.",
-    )
+    in_place: bool = False
+    """Whether the output overwrites the (first) input, which must have the same size and which nothing may
+    read afterwards."""

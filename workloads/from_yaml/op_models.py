@@ -36,60 +36,62 @@ class ConvOp(WindowedOp):
     """1-D or 2-D convolution, grouped or not."""
 
     op: Literal["conv"]
-    channels: Count = Field(description="Output channels.")
-    groups: Count = Field(
-        1, description="Groups of channels that are convolved separately; divides both channel counts."
-    )
+    channels: Count
+    """Output channels."""
+    groups: Count = 1
+    """Groups of channels that are convolved separately; divides both channel counts."""
 
 
 class DepthwiseConvOp(WindowedOp):
     """Every input channel convolved with kernels of its own."""
 
     op: Literal["depthwise_conv"]
-    multiplier: Count = Field(1, description="Output channels per input channel.")
+    multiplier: Count = 1
+    """Output channels per input channel."""
 
 
 class TransposedConvOp(WindowedOp):
     """Transposed convolution (deconvolution)."""
 
     op: Literal["transposed_conv"]
-    channels: Count = Field(description="Output channels.")
-    groups: Count = Field(
-        1, description="Groups of channels that are convolved separately; divides both channel counts."
-    )
-    output_pad: Margin = Field(0, description="Rows and columns added to the output's end.")
+    channels: Count
+    """Output channels."""
+    groups: Count = 1
+    """Groups of channels that are convolved separately; divides both channel counts."""
+    output_pad: Margin = 0
+    """Rows and columns added to the output's end."""
 
 
 class DenseOp(ActivatedOp):
     """Fully connected: the last axis of the input times a matrix of weights."""
 
     op: Literal["dense"]
-    features: Count = Field(description="Output features.")
+    features: Count
+    """Output features."""
 
 
 class MatmulOp(OneOutputOp):
     """The product of two activations; leading axes are broadcast."""
 
     op: Literal["matmul"]
-    in_: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(
-        alias="in", description="The left and the right matrix."
-    )
-    transpose_right: bool = Field(
-        False,
-        description="Whether the last two axes of the right matrix are swapped while it is read, at no cost.",
-    )
+    in_: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(alias="in")
+    """The left and the right matrix."""
+    transpose_right: bool = False
+    """Whether the last two axes of the right matrix are swapped while it is read, at no cost."""
 
 
 class PoolOp(OneInputOp):
     """Max or average pooling over a window. The input is [N, C, H, W] or [N, C, L]."""
 
     op: Literal["max_pool", "average_pool"]
-    kernel: Extent = Field(description="One number, or [height, width].")
-    stride: Extent | None = Field(
-        None, description="One number, or [vertical, horizontal]; by default the kernel."
-    )
-    pad: Padding = Field(0, description="As for `conv`.")
-    ceil: bool = Field(False, description="Whether the output's size is rounded up instead of down.")
+    kernel: Extent
+    """One number, or [height, width]."""
+    stride: Extent | None = None
+    """One number, or [vertical, horizontal]; by default the kernel."""
+    pad: Padding = 0
+    """As for `conv`."""
+    ceil: bool = False
+    """Whether the output's size is rounded up instead of down."""
 
 
 class GlobalPoolOp(OneInputOp):
@@ -103,10 +105,10 @@ class RecurrentOp(WeightedOp):
     with `bidirectional` [steps, batch, 2 * hidden]."""
 
     op: Literal["rnn", "gru", "lstm"]
-    hidden: Count = Field(description="Hidden units of one direction.")
-    bidirectional: bool = Field(
-        False, description="Whether a second direction runs from the end to the start."
-    )
+    hidden: Count
+    """Hidden units of one direction."""
+    bidirectional: bool = False
+    """Whether a second direction runs from the end to the start."""
 
 
 class UnaryOp(InPlaceOp):
@@ -131,23 +133,18 @@ class UnaryOp(InPlaceOp):
         "clip",
         "round",
     ]
-    in_: Name | None = Field(
-        None, alias="in", description="Tensor that it reads; by default the output of the op before."
-    )
+    in_: Name | None = Field(None, alias="in")
+    """Tensor that it reads; by default the output of the op before."""
 
 
 class BinaryOp(InPlaceOp):
     """Two or more inputs, element by element, broadcast as NumPy does."""
 
     op: Literal["add", "sub", "mul", "div", "min", "max", "pow"]
-    in_: NamesIn | None = Field(
-        None,
-        alias="in",
-        description="[a, b, ...]; with `constant`, one tensor, by default the output of the op before.",
-    )
-    constant: Shape | None = Field(
-        None, description="Shape of a second operand that is a weight, such as [1, 64, 1, 1]."
-    )
+    in_: NamesIn | None = Field(None, alias="in")
+    """[a, b, ...]; with `constant`, one tensor, by default the output of the op before."""
+    constant: Shape | None = None
+    """Shape of a second operand that is a weight, such as [1, 64, 1, 1]."""
 
 
 class NormalisationOp(WeightedOp):
@@ -155,8 +152,10 @@ class NormalisationOp(WeightedOp):
     `layer_norm` scales and shifts the axes from `axis` on, `rms_norm` only scales them."""
 
     op: Literal["batch_norm", "instance_norm", "group_norm", "layer_norm", "rms_norm"]
-    axis: Axis = Field(-1, description="`layer_norm`, `rms_norm`: the first axis that is normalised over.")
-    groups: Count = Field(1, description="`group_norm`: groups of channels.")
+    axis: Axis = -1
+    """`layer_norm`, `rms_norm`: the first axis that is normalised over."""
+    groups: Count = 1
+    """`group_norm`: groups of channels."""
 
 
 class PreluOp(WeightedOp):
@@ -169,121 +168,118 @@ class AlongAxisOp(OneInputOp):
     """`softmax` along an axis, or the index of the largest element along it (`argmax`, int32)."""
 
     op: Literal["softmax", "argmax"]
-    axis: Axis = Field(-1, description="The axis; -1 is the last. `argmax` removes it.")
+    axis: Axis = -1
+    """The axis; -1 is the last. `argmax` removes it."""
 
 
 class ConcatOp(OneOutputOp):
     """Tensors joined along an axis."""
 
     op: Literal["concat"]
-    in_: Annotated[list[Name], Field(min_length=2)] = Field(alias="in", description="The tensors, in order.")
-    axis: Axis = Field(1, description="The axis along which they are joined; 1 is the channels.")
+    in_: Annotated[list[Name], Field(min_length=2)] = Field(alias="in")
+    """The tensors, in order."""
+    axis: Axis = 1
+    """The axis along which they are joined; 1 is the channels."""
 
 
 class SplitOp(NpuOp):
     """A tensor split into several along an axis."""
 
     op: Literal["split"]
-    in_: Name | None = Field(
-        None, alias="in", description="Tensor that it reads; by default the output of the op before."
-    )
-    out: Annotated[list[Name], Field(min_length=2)] = Field(description="Names of the pieces, in order.")
-    axis: Axis = Field(1, description="The axis along which it is split; 1 is the channels.")
-    sizes: Annotated[list[Count], Field(min_length=2)] | None = Field(
-        None, description="Size of each piece along the axis; by default equal."
-    )
+    in_: Name | None = Field(None, alias="in")
+    """Tensor that it reads; by default the output of the op before."""
+    out: Annotated[list[Name], Field(min_length=2)]
+    """Names of the pieces, in order."""
+    axis: Axis = 1
+    """The axis along which it is split; 1 is the channels."""
+    sizes: Annotated[list[Count], Field(min_length=2)] | None = None
+    """Size of each piece along the axis; by default equal."""
 
 
 class SliceOp(OneInputOp):
     """A range of a tensor along one axis."""
 
     op: Literal["slice"]
-    axis: Axis = Field(description="The axis of the range.")
-    start: int = Field(
-        0, ge=-MAX_COUNT, le=MAX_COUNT, description="The first index; a negative one counts from the end."
-    )
-    stop: int | None = Field(
-        None,
-        ge=-MAX_COUNT,
-        le=MAX_COUNT,
-        description="The index after the last; by default the end of the axis.",
-    )
+    axis: Axis
+    """The axis of the range."""
+    start: int = Field(0, ge=-MAX_COUNT, le=MAX_COUNT)
+    """The first index; a negative one counts from the end."""
+    stop: int | None = Field(None, ge=-MAX_COUNT, le=MAX_COUNT)
+    """The index after the last; by default the end of the axis."""
 
 
 class TransposeOp(OneInputOp):
     """Axes in another order; every byte is moved. (`reshape` moves none.)"""
 
     op: Literal["transpose"]
-    order: Annotated[list[Natural], Field(min_length=1, max_length=8)] = Field(
-        description="The input axis for each output axis, such as [0, 2, 3, 1]."
-    )
+    order: Annotated[list[Natural], Field(min_length=1, max_length=8)]
+    """The input axis for each output axis, such as [0, 2, 3, 1]."""
 
 
 class PadOp(OneInputOp):
     """Elements added around a tensor."""
 
     op: Literal["pad"]
-    before: Annotated[list[Natural], Field(max_length=8)] = Field(
-        description="Elements added at the start of each axis."
-    )
-    after: Annotated[list[Natural], Field(max_length=8)] = Field(
-        description="Elements added at the end of each axis."
-    )
+    before: Annotated[list[Natural], Field(max_length=8)]
+    """Elements added at the start of each axis."""
+    after: Annotated[list[Natural], Field(max_length=8)]
+    """Elements added at the end of each axis."""
 
 
 class ResizeOp(OneInputOp):
     """An image [N, C, H, W] or signal [N, C, L] made larger or smaller."""
 
     op: Literal["resize"]
-    scale: Count | None = Field(None, description="Factor on height and width; either this or `size`.")
-    size: Annotated[list[Count], Field(min_length=1, max_length=2)] | None = Field(
-        None, description="The output's [height, width], or [length]."
-    )
-    mode: ResizeMode = Field(
-        "nearest", description="What an output is: its nearest input, a blend of two or four along each axis."
-    )
-    corners: CornerRule = Field(
-        "half-pixel", description="What lies together: centres of pixels in both images, or first corners."
-    )
+    scale: Count | None = None
+    """Factor on height and width; either this or `size`."""
+    size: Annotated[list[Count], Field(min_length=1, max_length=2)] | None = None
+    """The output's [height, width], or [length]."""
+    mode: ResizeMode = "nearest"
+    """What an output is: its nearest input, a blend of two or four along each axis."""
+    corners: CornerRule = "half-pixel"
+    """What lies together: centres of pixels in both images, or first corners."""
 
 
 class SpaceDepthOp(OneInputOp):
     """Blocks of pixels moved to channels (`space_to_depth`) or back (`depth_to_space`, pixel shuffle)."""
 
     op: Literal["space_to_depth", "depth_to_space"]
-    block: Count = Field(description="Height and width of a block.")
+    block: Count
+    """Height and width of a block."""
 
 
 class ReduceOp(OneInputOp):
     """Sum, mean, maximum or minimum over some axes."""
 
     op: Literal["reduce_sum", "reduce_mean", "reduce_max", "reduce_min"]
-    axes: Annotated[list[Axis], Field(min_length=1, max_length=8)] = Field(
-        description="The axes that are reduced."
-    )
-    keep: bool = Field(True, description="Whether the reduced axes stay, with size 1.")
+    axes: Annotated[list[Axis], Field(min_length=1, max_length=8)]
+    """The axes that are reduced."""
+    keep: bool = True
+    """Whether the reduced axes stay, with size 1."""
 
 
 class ViewOp(NamedOp):
     """The same bytes under another shape: no op, no cycles. `flatten` gives [N, features]."""
 
     op: Literal["reshape", "flatten"]
-    in_: Name | None = Field(
-        None, alias="in", description="Tensor that it views; by default the output of the op before."
-    )
-    out: Name | None = Field(None, description="Name of the view; by default the op's name.")
-    shape: Annotated[list[Annotated[int, Field(ge=-1, le=MAX_COUNT)]], Field(max_length=8)] | None = Field(
-        None, description="`reshape`: the new shape; one size may be -1, and follows from the others."
-    )
+    in_: Name | None = Field(None, alias="in")
+    """Tensor that it views; by default the output of the op before."""
+    out: Name | None = None
+    """Name of the view; by default the op's name."""
+    shape: Annotated[list[Annotated[int, Field(ge=-1, le=MAX_COUNT)]], Field(max_length=8)] | None = None
+    """`reshape`: the new shape; one size may be -1, and follows from the others."""
 
 
 class EmbeddingOp(WeightedOp):
     """Rows looked up in a table of weights. Only these rows are read from Psram."""
 
     op: Literal["embedding"]
-    rows: Count = Field(description="Rows of the table (the vocabulary).")
-    features: Count = Field(description="Elements of a row: the output's last axis.")
-    dtype: Dtype | None = Field(None, description="Element type of the output; by default the workload's.")
+    rows: Count
+    """Rows of the table (the vocabulary)."""
+    features: Count
+    """Elements of a row: the output's last axis."""
+    dtype: Dtype | None = None
+    """Element type of the output; by default the workload's."""
 
 
 class CopyOp(OneInputOp):
@@ -296,25 +292,22 @@ class CastOp(OneInputOp):
     """A change of element type: quantise, dequantise, widen, narrow."""
 
     op: Literal["cast"]
-    dtype: Dtype = Field(description="Element type of the output.")
+    dtype: Dtype
+    """Element type of the output."""
 
 
 class CustomOp(NpuOp):
     """Any other work, described by bytes and cycles."""
 
     op: Literal["custom"]
-    in_: NamesIn | None = Field(
-        None,
-        alias="in",
-        description="Tensors that it reads; [] for none; by default the output of the op before.",
-    )
-    out: Annotated[dict[Name, TensorSpec], Field(min_length=1)] = Field(
-        description="Name and size of each output: bytes (4096, 4KiB), a shape, or {shape, dtype}."
-    )
-    weights: Bytes | None = Field(None, description="Bytes of its weights in Psram (12345 or 4KiB).")
-    rows: Count = Field(
-        1, description="Equal, independent parts that it may be split into where memory is short."
-    )
+    in_: NamesIn | None = Field(None, alias="in")
+    """Tensors that it reads; [] for none; by default the output of the op before."""
+    out: Annotated[dict[Name, TensorSpec], Field(min_length=1)]
+    """Name and size of each output: bytes (4096, 4KiB), a shape, or {shape, dtype}."""
+    weights: Bytes | None = None
+    """Bytes of its weights in Psram (12345 or 4KiB)."""
+    rows: Count = 1
+    """Equal, independent parts that it may be split into where memory is short."""
 
 
 SimpleOp = (

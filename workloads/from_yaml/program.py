@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from pathlib import Path as FilePath
 from typing import Unpack, get_args
 
 from chipmodel.errors import BadInput, Place, UnknownSize
 from chipmodel.files.suggestions import suggest
-from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml, validate
 from chipmodel.files.yaml_tree import Document
 from chipmodel.model.program import Node, Program, ops
@@ -31,18 +29,10 @@ from workloads.from_yaml.op_models import CustomOp, SimpleOp
 from workloads.from_yaml.probabilities import iterations_of, probabilities_of
 from workloads.from_yaml.schema import IfOp, LoopCarry, LoopOp, YamlWorkload, schema
 
-__all__ = ["load_yaml_program", "parse_yaml_program", "schema"]
+__all__ = ["parse_yaml_program", "schema"]
 
 OP_MODULES = (compute_ops, data_movement)
 """Imported for the ops that they register with ``build_op``."""
-
-
-def load_yaml_program(path: FilePath | str, **options: Unpack[ReadOptions]) -> Program:
-    """The program in the file ``path``, validated.
-
-    Raises ``BadInput`` with file, line and column for any mistake in the file, TimeIsOver at the deadline.
-    """
-    return parse_yaml_program(read_text(FilePath(path)), str(path), **options)
 
 
 def parse_yaml_program(text: str, file: str, **options: Unpack[ReadOptions]) -> Program:
@@ -256,7 +246,7 @@ class _WorkloadLoader:
                 self.names.refuse(where, what, "let every arm give the same shape and dtype")
             if value.name == output:
                 continue
-            if value.name in _defined(body) and value.name not in results:
+            if self.builder.defines(body, value.name) and value.name not in results:
                 self.builder.rename(body, value.name, output)
                 _rename(inner, value.name, output)
                 continue
@@ -366,10 +356,6 @@ class _WorkloadLoader:
                 if program.weights[weight].bytes > MAX_COUNT:
                     what = f"the weights of '{op.name}' are more than 2^40 bytes"
                     raise BadInput(what, where=op.place, hint="check its sizes")
-
-
-def _defined(body: Sequence[Node]) -> set[str]:
-    return {name for op in ops(tuple(body)) for name in op.outputs}
 
 
 def _rename(scope: _Scope | None, old: str, new: str) -> None:

@@ -66,9 +66,9 @@ def step(
 
 
 def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int) -> Value:
-    """The row of the embedding ``table`` at the index ``token``; only that row is read from Psram."""
-    row = Value(name, (1, width), net.dtype)
-    work = Vector(width, token.bytes, row.bytes, attributes=AlongAxis(0, 0))
+    """The rows of the embedding ``table`` at the indices ``token``; only those are read from Psram."""
+    row = Value(name, (*token.shape, width), net.dtype)
+    work = Vector(row.elements, token.bytes, row.bytes, attributes=AlongAxis(0, 0))
     return net.emit(
         "embedding", name, work, [token], [row.shape], weights=[table], out_dtype=net.dtype, gathers=True
     )[0]

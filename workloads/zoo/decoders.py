@@ -14,7 +14,6 @@ Both decode greedily, without a beam search. The lengths of sentences are not pu
 
 from __future__ import annotations
 
-from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
@@ -52,7 +51,7 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
     """Inputs: ``source``, indices of words, and ``start``. Output: ``sentence``, indices of words."""
     net.notes.append(ASSUMED_LENGTHS)
     source = net.input("source", (steps, 1), "int32")
-    context = _encode(net, source, _DecoderSizes(units, words, steps))
+    context = _encode(net, source, units, words)
     state = net.dense("state.first", context, units, outputs=["state"])
     sentence, word = _sentence(net, steps)
     table = net.weight("target_words", words * GRU_EMBEDDING)
@@ -72,26 +71,20 @@ def gru_decoder(net: ProgramBuilder, *, units: int, words: int, steps: int) -> N
     net.output(sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class _DecoderSizes:
-    units: int
-    words: int
-    steps: int
-
-
-def _encode(net: ProgramBuilder, source: Value, sizes: _DecoderSizes) -> Value:
+def _encode(net: ProgramBuilder, source: Value, units: int, words: int) -> Value:
     """The summary of the source sentence: one GRU step per word, then a dense layer."""
-    table = net.weight("source_words", sizes.words * GRU_EMBEDDING)
-    cell = recurrent_cell(net, "encoder_gru", "gru", GRU_EMBEDDING, sizes.units)
-    zero = net.input("encoder_state.before", (1, sizes.units))
+    steps = source.shape[0]
+    table = net.weight("source_words", words * GRU_EMBEDDING)
+    cell = recurrent_cell(net, "encoder_gru", "gru", GRU_EMBEDDING, units)
+    zero = net.input("encoder_state.before", (1, units))
     state = copy_to(net, "encoder_state.first", zero, "encoder_state")
     with net.block() as body:
-        token = pick(net, "source_word", source, sizes.steps, (1,))
+        token = pick(net, "source_word", source, steps, (1,))
         x = look_up(net, "source_embedding", token, table, GRU_EMBEDDING)
         new = step(net, "encoder_gru", cell, x, [state])[0]
         hand_over(net, "encode", {"encoder_state": new})
-    net.add_loop("encode", sizes.steps, body, ["encoder_state"], lengths(sizes.steps))
-    return net.dense("context", state, sizes.units)
+    net.add_loop("encode", steps, body, ["encoder_state"], lengths(steps))
+    return net.dense("context", state, units)
 
 
 def _sentence(net: ProgramBuilder, steps: int) -> tuple[Value, Value]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Literal
 
 from chipmodel.model.attributes import AlongAxis, OverAxes, SliceRanges
-from chipmodel.model.work import Matmul, Vector
+from chipmodel.model.work import Matmul
 from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.build.tree_builder import EmitOptions
+from workloads.zoo.control_flow import look_up
 from workloads.zoo.layers import concat
 
 
@@ -45,10 +45,7 @@ def stories(
     sizes = SIZES[variant]
     given = net.input("tokens", (tokens,), "int32")
     table = net.weight("words", sizes.words * sizes.width)
-    x = Value("embedding", (tokens, sizes.width), net.dtype)
-    work = Vector(x.elements, given.bytes, x.bytes, attributes=AlongAxis(0, 0))
-    look_up: EmitOptions = {"weights": [table], "out_dtype": net.dtype, "gathers": True}
-    (x,) = net.emit("embedding", x.name, work, [given], [x.shape], **look_up)
+    x = look_up(net, "embedding", given, table, sizes.width)
     for layer in range(sizes.layers):
         x = _feed_forward(net, f"layer{layer}", sizes, _attention(net, layer, sizes, x, past))
     if tokens > 1:

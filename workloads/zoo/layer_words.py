@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from chipmodel.model.attributes import AxisOrder, PixelBlocks
+from chipmodel.model.attributes import AlongAxis, AxisOrder, OverAxes, PixelBlocks
+from chipmodel.model.work import Vector
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Padding, Value
+from workloads.build.shapes import Padding, Value, tensor_bytes
 from workloads.zoo import layers
 
 Letters = Mapping[str, int]
@@ -24,12 +25,13 @@ def conv(net: ProgramBuilder, name: str, x: Value, channels: int, given: Letters
     dilation, kernel = given.get("d", 1), given.get("k", 1)
     usual: Padding = dilation * (kernel // 2) if dilation > 1 else 0 if "u" in given else "same"
     kernels = (kernel, given.get("l", kernel)) if kernel else (x.shape[2], x.shape[3])
+    stride = given.get("s", 1)
     return net.conv(
         name,
         x,
         channels,
         kernels if len(x.shape) == 4 else kernel,
-        stride=given.get("s", 1),
+        stride=(stride, given["x"]) if "x" in given else stride,
         pad=_pad(given, usual),
         dilation=dilation,
         groups=given.get("g", 1),
@@ -141,6 +143,23 @@ def dense(net: ProgramBuilder, name: str, x: Value, features: int) -> Value:
     return net.dense(name, net.flatten(x) if len(x.shape) > 2 else x, features)
 
 
+def lrn(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
+    """A local response normalisation, in one piece."""
+    return net.vector("lrn", name, [x], rows=1)
+
+
+def crelu(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
+    """x and -x joined along the channels; the ReLU is fused."""
+    batch, channels, height, width = x.shape
+    shape, along = (batch, 2 * channels, height, width), AlongAxis(1, channels)
+    return net.vector("crelu", name, [x], shape, rows=height, attributes=along)
+
+
+def total(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
+    """The sum over the numbers of a row."""
+    return net.vector("reduce_sum", name, [x], (1, 1), rows=1, attributes=OverAxes((1,)))
+
+
 def half(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
     """The second half of the channels."""
     work = x.shape[1] // 2
@@ -165,6 +184,14 @@ def function(net: ProgramBuilder, kind: str, name: str, x: Value) -> Value:
         return net.elementwise(kind, f"{name}.prelu", [x], weights=[slopes])
     weights = [net.weight(f"{name}.scales", 2 * x.shape[1])] if kind == "batch_norm" else []
     return net.elementwise(kind, name, [x], weights=weights)
+
+
+def cast(net: ProgramBuilder, name: str, x: Value, dtype: str) -> Value:
+    """``x`` in another type."""
+    if x.dtype == dtype:
+        return x
+    work = Vector(x.elements, x.bytes, tensor_bytes(x.shape, dtype), rows=x.elements)
+    return net.emit("cast", name, work, [x], [x.shape], out_dtype=dtype)[0]
 
 
 def _concat(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:
@@ -211,6 +238,9 @@ SIZED: Mapping[str, Callable[[ProgramBuilder, str, Value, int], Value]] = {
     "excite": layers.excited,
     "widen": layers.pad_channels,
     "interleave": layers.shuffle_channels,
+    "lrn": lrn,
+    "crelu": crelu,
+    "sum": total,
     "half": half,
     "shuffle": shuffle,
 }

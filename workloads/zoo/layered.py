@@ -5,19 +5,22 @@ A word is a kind, then after a colon what the kind takes: channels, kernel ``k``
 is "same". ``{option}`` is an option's value; ``+``, ``-``, ``*`` and ``/`` calculate, ``|`` takes the
 larger, ``&`` the smaller, ``#`` are the channels so far. Channels that end in ``w`` are scaled by the option
 ``width`` and rounded as MobileNet v2's code rounds them, in ``v`` rounded down, in ``y`` too but to no fewer
-than 8. Where a network has variants, each has its words, or ``given`` says what a name stands for at which
-options; a ``note`` there is the program's.
+than 8, in ``x`` up to a multiple of 8; a number that ends in ``d`` is scaled by ``depth``. Where a network
+has variants, each has its words, or ``given`` says what a name stands for at which options; a ``note`` there
+is the program's.
 
 ``name=word`` names a layer, and its output for ``from``, ``add`` and ``concat``; others are named by their
 kind and number. ``name=basic:64,1`` stands for the words that the network's ``blocks`` have for ``basic``,
 with 64 in the place of ``{0}``; their names follow that of the block and a dot, and ``in`` is its input.
-Without a name before the ``=`` they are as if written in its place.
+Without a name before the ``=`` they are as if written in its place. A network's ``words`` are a module here
+with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it has as well.
 
 ==============================  ==========================================================================
 ``input:1,49,10``               the input: channels, rows, columns (by default a square image of 3 channels)
 ``conv:16,k3,s2``               a convolution, by default 1x1, of the whole image with ``k0``; ``dw:k3`` a
                                 depthwise one; ``sep:16`` both; ``b0`` has no bias, ``p1011`` pads each side
-                                by its own, ``m24`` is 1x1 to 24, then as given, then 1x1
+                                by its own, ``x1`` is the stride along rows where it is another, ``m24`` is
+                                1x1 to 24, then as given, then 1x1
 ``match:a``                     a 1x1 convolution to the shape of ``a``, nothing where it has that
 ``up-conv:16,k2,s2``            a transposed convolution
 ``max:3,s2`` ``avg:2`` ``mean`` pooling; by default the stride is the kernel, and ``mean`` is of all the
@@ -29,6 +32,8 @@ Without a name before the ``=`` they are as if written in its place.
                                 ``z`` with a clip before the gate; ``p`` pads by half of the kernel
 ``excite:8``                    squeeze and excitation by 8 numbers
 ``half`` ``shuffle:2``          the second half of the channels; channels as blocks of 2 x 2 pixels
+``cast:int16`` ``lrn`` ``sum``  another type, by default the network's; a local response normalisation;
+                                the sum of a row
 ``split:2`` ``interleave:2``    two parts of the channels, the last goes on; the order of two groups mixed
 ``widen:64``                    zero channels, up to 64
 ``dense:10`` ``softmax`` ...    a dense layer, of the flattened image; element-wise functions by their names
@@ -42,7 +47,12 @@ Without a name before the ``=`` they are as if written in its place.
 ``up:2`` ``up:a``               enlarges the image: twice, or to the size of ``a``; ``n`` repeats pixels
 ``add( ... )``                  a residual: the sum of what is inside and of its input, which a
                                 convolution projects where the shapes differ
-``3*( ... )``                   three times
+``3*( ... )``                   three times; ``m@=times:3,basic,64`` is the block ``basic:64`` three times,
+                                called ``m0`` to ``m2``, and ``times:1..3`` without the first
+``b=if:y,run=1/2( run( ... )``  a branch of so many arms, with their probabilities, which the tensor so far
+``skip( ... ) )``               decides; the last tensor of each arm becomes ``y``, or ``run.a`` becomes
+                                ``a`` and ``run.b`` ``b`` with ``if:a+b``
+``call:a``                      the tensor so far is called ``a``, not as the layer that made it
 ``out``                         an output; the last tensor is one anyway
 ==============================  ==========================================================================
 """
@@ -50,36 +60,45 @@ Without a name before the ``=`` they are as if written in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from importlib import import_module
+from math import ceil, prod
 from typing import Any
 
 from chipmodel.model.attributes import ResizeMode, Scaling
+from chipmodel.model.program import Node
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import catalogue
-from workloads.zoo.layer_words import JOINS, SIZED, WINDOWED, Letters, function, matched
+from workloads.zoo.layer_words import JOINS, SIZED, WINDOWED, Letters, cast, function, matched
 from workloads.zoo.layers import add, classified, divisible, image, split
 
 OptionValues = Mapping[str, int | float | str]
-_WORD = re.compile(r"\d+\*\(|add\(|\)|[^\s()]+(?=\s|\)|$)")
+Words = Mapping[str, Callable[["LayeredNetwork", str, Sequence[str]], Value]]
+"""Layers of one network or of its kind, by their words: (network, name of the layer, what the word takes)."""
+_WORD = re.compile(r"[^\s()]*\(|\)|[^\s()]+")
 
 
 class LayeredNetwork:
     """A network under construction: the tensor so far, and those that have names."""
 
-    def __init__(self, net: ProgramBuilder, values: OptionValues, blocks: Mapping[str, str]) -> None:
+    def __init__(
+        self, net: ProgramBuilder, values: OptionValues, blocks: Mapping[str, str], words: Words
+    ) -> None:
         self.net = net
-        self.width = float(values.get("width", 1))
+        net.whole_swish = values.get("outputs") == "raw"
+        self.words = words
+        self.width, self.depth = float(values.get("width", 1)), float(values.get("depth", 1))
         self.saved: dict[str, Value] = {}
         self.x: Value | None = None
         self.values = values
         self.blocks = blocks
         self.scopes = [""]
-        self.size = int(values["input"])
+        self.size = int(values.get("input", 0))
         self.head = str(values.get("head", "logits"))
         self.whole = values.get("body") != "chain"
-        self.number = 0
+        self.made = 0
         self.outputs: set[str] = set()
 
     def run(self, text: str, *arguments: str) -> None:
@@ -93,11 +112,7 @@ class LayeredNetwork:
             if word.endswith("("):
                 end = _closing(words, position)
                 inner = words[position + 1 : end]
-                if word == "add(":
-                    self._residual(inner)
-                else:
-                    for _ in range(int(word[:-2])):
-                        self._append(inner)
+                self._group(word[:-1], inner)
                 position = end
             else:
                 name, named, layer = word.rpartition("=")
@@ -107,6 +122,42 @@ class LayeredNetwork:
                 if full is not None:
                     self.saved[full] = self.now
             position += 1
+
+    def _group(self, kind: str, inner: Sequence[str]) -> None:
+        """Append what is between brackets behind ``kind``."""
+        if kind == "add":
+            self._residual(inner)
+        elif "=if:" in kind:
+            self._branch(kind, inner)
+        else:
+            for _ in range(int(kind[:-1])):
+                self._append(inner)
+
+    def _branch(self, kind: str, inner: Sequence[str]) -> None:
+        """Append an ``if``, which the tensor so far decides; the last tensor of each arm is its result."""
+        name, _, given = kind.partition("=if:")
+        listed, *chances = given.split(",")
+        results, start = listed.split("+"), 0
+        condition, arms = self.now, list[tuple[str, list[Node]]]()
+        while start < len(inner):
+            end, arm = _closing(inner, start), inner[start][:-1]
+            with self.net.block() as body:
+                self._append(inner[start + 1 : end])
+            for result in results:
+                made = self.now if len(results) == 1 else self.called(f"{arm}.{result}")
+                self.x = self._result(body, made, result)
+            arms.append((arm, body))
+            start = end + 1
+        likely = {arm: Fraction(chance) for arm, _, chance in (each.partition("=") for each in chances)}
+        self.net.add_if(self.scopes[-1] + name, arms, condition, likely)
+
+    def _result(self, body: list[Node], made: Value, name: str) -> Value:
+        """What an arm has made, under the name that it has after the branch."""
+        full = self.scopes[-1] + name
+        if made.name != full:
+            self.net.rename(body, made.name, full)
+        self.saved[full] = Value(full, made.shape, made.dtype)
+        return self.saved[full]
 
     def output(self, x: Value) -> None:
         """Make ``x`` an output, if it is none yet."""
@@ -122,17 +173,19 @@ class LayeredNetwork:
         return self.x
 
     def _name(self, kind: str) -> str:
-        self.number += 1
-        return f"{kind}{self.number}"
+        self.made += 1
+        return f"{kind}{self.made}"
 
-    def _called(self, name: str) -> Value:
+    def called(self, name: str) -> Value:
         """The tensor of that name in the innermost block that has one."""
         return next(self.saved[s + name] for s in reversed(self.scopes) if s + name in self.saved)
 
     def _block(self, name: str, words: str, texts: Sequence[str]) -> None:
-        self.scopes.append(f"{name}." if name else "")
-        self.saved[f"{self.scopes[-1]}in"] = self.now
-        given = [str(self._number(text)) if text[0] in "#0123456789" else text for text in texts]
+        scope = f"{name}." if name else ""
+        if scope != self.scopes[-1]:
+            self.saved[f"{scope}in"] = self.now
+        self.scopes.append(scope)
+        given = [str(self.number(text)) if text[0] in "#0123456789" else text for text in texts]
         self.run(words, *given)
         self.scopes.pop()
 
@@ -145,13 +198,15 @@ class LayeredNetwork:
 
     def _layer(self, kind: str, texts: Sequence[str], name: str | None) -> None:
         if kind == "input":
-            self.x = self.net.input(name or "input", (1, *map(self._number, texts)))
+            self.x = self.net.input(name or "input", (1, *map(self.number, texts)))
         elif kind == "save":
             self.saved[self.scopes[-1] + texts[0]] = self.now
         elif kind == "from":
-            self.x = self._called(texts[0])
+            self.x = self.called(texts[0])
         elif kind == "out":
             self.output(self.now)
+        elif kind == "call":
+            self.x = self.net.renamed(self.now, self.scopes[-1] + texts[0])
         else:
             self._make(kind, texts, self._name(kind) if name is None else name)
 
@@ -159,8 +214,15 @@ class LayeredNetwork:
         x = self.now
         if kind in self.blocks:
             self._block(name, self.blocks[kind], texts)
+        elif kind == "times":
+            for index in range(*map(self.number, texts[0].split(".."))):
+                self._block(name.replace("@", str(index)), self.blocks[texts[1]], texts[2:])
+        elif kind in self.words:
+            self.x = self.words[kind](self, name, texts)
         elif kind in JOINS:
-            self.x = JOINS[kind](self.net, name, x, [self._called(text) for text in texts])
+            self.x = JOINS[kind](self.net, name, x, [self.called(text) for text in texts])
+        elif kind == "cast":
+            self.x = cast(self.net, name, x, texts[0] if texts else self.net.dtype)
         elif kind == "up":
             self.x = self._enlarged(name, x, texts[0], "nearest" if "n" in texts else "linear")
         else:
@@ -185,10 +247,11 @@ class LayeredNetwork:
 
     def _arguments(self, texts: Sequence[str]) -> tuple[int, dict[str, int]]:
         """The first number, 0 where there is none, and those with letters."""
-        letters = {text[0]: self._number(text[1:]) for text in texts if text[0].isalpha()}
-        return next((self._number(text) for text in texts if not text[0].isalpha()), 0), letters
+        letters = {text[0]: self.number(text[1:]) for text in texts if text[0].isalpha()}
+        return next((self.number(text) for text in texts if not text[0].isalpha()), 0), letters
 
-    def _number(self, text: str) -> int:
+    def number(self, text: str) -> int:
+        """The number that a text calculates."""
         return max(min(map(self._sum, terms.split("&"))) for terms in text.split("|"))
 
     def _sum(self, text: str) -> int:
@@ -201,13 +264,17 @@ class LayeredNetwork:
     def _factor(self, text: str) -> float:
         if text == "#":
             return self.now.shape[1]
+        if text.endswith("d"):
+            return max(round(int(text[:-1]) * self.depth), 1)
+        if text.endswith("x"):
+            return ceil(int(text[:-1]) * self.width / 8) * 8
         if text.endswith("w"):
             return divisible(int(text[:-1]) * self.width)
         least = {"v": 1, "y": 8}.get(text[-1:])
         return max(least, int(int(text[:-1]) * self.width)) if least else float(text or 1)
 
     def _enlarged(self, name: str, x: Value, text: str, mode: ResizeMode) -> Value:
-        sizes = [n * int(text) for n in x.shape[2:]] if text.isdigit() else list(self._called(text).shape[2:])
+        sizes = [n * int(text) for n in x.shape[2:]] if text.isdigit() else list(self.called(text).shape[2:])
         shape = (*x.shape[:2], *sizes)
         return self.net.vector("resize", name, [x], shape, rows=sizes[0], attributes=Scaling(mode))
 
@@ -235,7 +302,11 @@ def _network(net: ProgramBuilder, entry: Mapping[str, Any], values: OptionValues
             given.update(names)
     if "note" in given:
         net.notes.append(str(given["note"]))
-    return LayeredNetwork(net, given, entry.get("blocks", {}))
+    words: Words = import_module(f"workloads.zoo.{entry['words']}").WORDS if "words" in entry else {}
+    shared: Mapping[str, str] = (
+        catalogue.entry(*entry["uses"].split("."))["blocks"] if "uses" in entry else {}
+    )
+    return LayeredNetwork(net, given, {**shared, **entry.get("blocks", {})}, words)
 
 
 def _closing(words: Sequence[str], opening: int) -> int:

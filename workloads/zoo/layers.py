@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
@@ -45,41 +45,11 @@ def depthwise(
     return net.conv(name, x, channels, kernel, stride=stride, pad=around, groups=channels)
 
 
-def separable(
-    net: ProgramBuilder,
-    name: str,
-    x: Value,
-    channels: int,
-    kernel: int = 3,
-    stride: int = 1,
-    pad: Padding | None = None,
-) -> Value:
-    """A depthwise convolution, then a 1x1 one to ``channels``."""
-    return net.conv(
-        f"{name}.pointwise", depthwise(net, f"{name}.depthwise", x, kernel, stride, pad), channels, 1
-    )
-
-
-def separable_chain(
-    net: ProgramBuilder, x: Value, blocks: Iterable[tuple[int, int]], prefix: str = ""
-) -> Value:
-    """Depthwise separable 3x3 convolutions ``conv2``, ``conv3`` ... of these channels and strides."""
-    for i, (channels, stride) in enumerate(blocks, start=2):
-        x = separable(net, f"{prefix}conv{i}", x, channels, 3, stride, "same")
-    return x
-
-
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
     """``x`` times its sigmoid: two ops in most int8 graphs, where the sigmoid is a table of its own scale."""
     if net.whole_swish:
         return net.elementwise("silu", f"{name}.swish", [x])
     return net.elementwise("mul", f"{name}.swish", [x, net.elementwise("sigmoid", f"{name}.sigmoid", [x])])
-
-
-def gated(net: ProgramBuilder, name: str, x: Value, gate: Value) -> Value:
-    """``x`` with each channel scaled by the sigmoid of ``gate``: the end of squeeze and excitation."""
-    gate = net.elementwise("sigmoid", f"{name}.gate", [gate])
-    return net.elementwise("mul", f"{name}.excite", [x, gate])
 
 
 def excited(
@@ -96,21 +66,8 @@ def excited(
     gate = net.conv(f"{name}.restore", gate, x.shape[1], 1)
     if clipped:
         gate = net.elementwise("clip", f"{name}.clip", [gate])
-    return gated(net, name, x, gate)
-
-
-def pooled_thrice(net: ProgramBuilder, name: str, x: Value) -> Value:
-    """``x`` joined with itself after one, two and three 5x5 poolings: the middle of YOLO's SPPF."""
-    pooled = [x]
-    for index in range(3):
-        pooled.append(net.pool(f"{name}.pool{index}", pooled[-1], 5, stride=1, pad=2))
-    return concat(net, f"{name}.concat", pooled)
-
-
-def upsample_like(net: ProgramBuilder, name: str, x: Value, like: Value) -> Value:
-    """``x`` enlarged to the height and width of ``like``, each pixel repeated."""
-    shape = (*x.shape[:2], *like.shape[2:])
-    return net.vector("resize", name, [x], shape, rows=shape[2], attributes=Scaling())
+    gate = net.elementwise("sigmoid", f"{name}.gate", [gate])
+    return net.elementwise("mul", f"{name}.excite", [x, gate])
 
 
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
@@ -118,13 +75,7 @@ def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
     return net.vector("add", name, [a, b], rows=a.shape[2])
 
 
-def concat(
-    net: ProgramBuilder,
-    name: str,
-    parts: Sequence[Value],
-    axis: int = 1,
-    outputs: Sequence[str] | None = None,
-) -> Value:
+def concat(net: ProgramBuilder, name: str, parts: Sequence[Value], axis: int = 1) -> Value:
     """Tensors joined along an axis, by default that of the channels."""
     first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
     if len({(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}) > 1:
@@ -132,7 +83,7 @@ def concat(
         raise ValueError(f"{name}: {shapes} differ in other axes than {axis}")
     shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
     rows = _rows(first, axis)
-    return net.vector("concat", name, parts, shape, rows=rows, outputs=outputs, attributes=along)
+    return net.vector("concat", name, parts, shape, rows=rows, attributes=along)
 
 
 def split(

@@ -1,9 +1,4 @@
-"""Speech with control flow: a wake word before a recogniser, and a denoiser with a voice-activity branch.
-
-``wakeword`` is two networks of one publication in sequence, DS-CNN S and L of "Hello Edge" (Zhang, Suda, Lai,
-Chandra 2017, arXiv:1711.07128), sized as in the authors' code (github.com/ARM-software/ML-KWS-for-MCU,
-train_commands.txt). That the small one wakes the large one is assumed, and so is its probability; the
-wake-word network in Wang et al. 2025 is not public.
+"""A denoiser of speech with a voice-activity branch.
 
 ``denoise`` is RNNoise (Valin 2018, arXiv:1709.08243), layer by layer as in training/rnn_train.py of
 github.com/xiph/rnnoise at commit 3bfaf9fd: 42 features a frame of 10 ms, GRUs of 24 (voice activity),
@@ -11,23 +6,18 @@ github.com/xiph/rnnoise at commit 3bfaf9fd: 42 features a frame of 10 ms, GRUs o
 RNNoise runs all of it on every frame. Here a frame without voice skips the two larger GRUs and lets the gains
 fade: a voice-activity branch as in the denoiser of Wang et al. 2025, whose network is not public.
 
-Source of the branches: Wang et al. 2025 (docs/references.md).
+Source of the branch: Wang et al. 2025 (docs/references.md).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from chipmodel.model.attributes import AlongAxis
-from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value
 from workloads.zoo.control_flow import choose, copy_to, recurrent_cell, step
-from workloads.zoo.layers import concat, separable_chain
-
-WAKE_PROBABILITY = Fraction(1, 100)
-"""The probability that the wake word is heard (assumed)."""
+from workloads.zoo.layers import concat
 
 SPEECH_PROBABILITY = Fraction(3853, 10_000)
 """The share of time that one side of a conversation speaks (ITU-T P.59, 38.53 %; cited from memory)."""
@@ -36,50 +26,6 @@ GRUS = {"vad": 24, "noise": 48, "denoise": 96}
 """Units of each GRU (training/rnn_train.py)."""
 FEATURES, BANDS = 42, 22
 """Features and gains of a frame (training/rnn_train.py)."""
-
-
-def wakeword(net: ProgramBuilder, *, size: int, coefficients: int, classes: int) -> None:
-    """Input: ``size`` frames of MFCC. Output: ``output``, from the recogniser where the detector wakes it,
-    else from the detector, for which the wake word is one of the words."""
-    x = net.input("input", (1, 1, size, coefficients))
-    heard = _ds_cnn(net, "gate.", x, SMALL, classes, "gate.scores")
-
-    choose(
-        net,
-        "wake",
-        heard,
-        {
-            "sleep": lambda: copy_to(net, "gate.answer", heard, "output"),
-            "awake": lambda: _ds_cnn(net, "recogniser.", x, LARGE, classes, "output"),
-        },
-        {"awake": WAKE_PROBABILITY},
-    )
-    net.output(Value("output", (1, classes), net.dtype))
-
-
-@dataclass(frozen=True, slots=True)
-class DsCnn:
-    """Channels of all layers, stride of the first convolution, and strides of the separable ones."""
-
-    channels: int
-    first_stride: tuple[int, int]
-    strides: tuple[int, ...]
-
-
-SMALL = DsCnn(64, (2, 2), (1, 1, 1, 1))
-LARGE = DsCnn(276, (2, 1), (2, 1, 1, 1, 1))
-"""DS-CNN S and L (train_commands.txt)."""
-
-
-def _ds_cnn(net: ProgramBuilder, name: str, x: Value, sizes: DsCnn, classes: int, scores: str) -> Value:
-    """A 10x4 convolution, then depthwise separable 3x3 ones; BatchNorm folded."""
-    channels = sizes.channels
-    x = net.conv(f"{name}conv1", x, channels, (10, 4), stride=sizes.first_stride, pad="same")
-    x = separable_chain(net, x, ((channels, stride) for stride in sizes.strides), name)
-    x = net.pool(f"{name}avgpool", x, None, kind="average_pool")
-    logits = net.dense(f"{name}fc", net.flatten(x), classes)
-    along = AlongAxis(1, classes)
-    return net.vector("softmax", f"{name}softmax", [logits], outputs=[scores], attributes=along)
 
 
 def denoise(net: ProgramBuilder, *, frames: int) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import chipmodel as cm
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 ALL = "{peak: PEAK, latency: 1.2, cycles: 300000, traffic: 64KiB, weights: 64KiB, psram: 64KiB}"
 BUDGET = f"""\
@@ -50,20 +50,18 @@ def test_rows_are_computed_again_as_simulate_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_value_may_grow_by_its_share_and_no_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_value_may_grow_by_its_share_and_no_more(tmp_path: Path, call: Call) -> None:
     file = budget(tmp_path, BUDGET.replace("PEAK", "24KiB"))
     base = tmp_path / "base.json"
-    assert call(capsys, "ci", file, "--json", base)[0] == 0
-    assert call(capsys, "ci", file, "--against", base)[0] == 0
+    assert call("ci", file, "--json", base)[0] == 0
+    assert call("ci", file, "--against", base)[0] == 0
     document = json.loads(base.read_text())
     peak = document["budgets"][0]["limits"][0]
     now, peak["value"] = peak["value"], 100 * peak["value"] // 102 + 1
     base.write_text(json.dumps(document))
     assert now > peak["value"]
-    assert call(capsys, "ci", file, "--against", base, "--growth", "2")[0] == 0
-    code, out, err = call(capsys, "ci", file, "--against", base, "--growth", "1")
+    assert call("ci", file, "--against", base, "--growth", "2")[0] == 0
+    code, out, err = call("ci", file, "--against", base, "--growth", "1")
     assert code == 1
     assert "GROWN" in out
     said = f"kws: peak of {now:,} B is more than 1.0% above the {peak['value']:,} B before"
@@ -72,20 +70,20 @@ def test_a_value_may_grow_by_its_share_and_no_more(
     base.write_text(json.dumps(document))
     with pytest.raises(cm.BadInput, match="no value of any limit: peak of kws"):
         cm.ci(file, against=base)
-    assert call(capsys, "ci", file, "--growth", "1")[0] == 2
+    assert call("ci", file, "--growth", "1")[0] == 2
     with pytest.raises(cm.BadInput, match="growth is -1"):
         cm.ci(file, against=base, growth=-1.0)
     base.write_text("{}")
-    assert call(capsys, "ci", file, "--against", base)[0] == 2
+    assert call("ci", file, "--against", base)[0] == 2
 
 
-def test_one_byte_too_many_fails_the_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_byte_too_many_fails_the_build(tmp_path: Path, call: Call) -> None:
     peak = cm.simulate("zoo:ds_cnn").peak_bytes
     exact = budget(tmp_path, BUDGET.replace("PEAK", str(peak)))
-    assert call(capsys, "ci", exact)[0] == 0
+    assert call("ci", exact)[0] == 0
     file = budget(tmp_path, BUDGET.replace("PEAK", str(peak - 1)))
     junit, markdown = tmp_path / "b.xml", tmp_path / "b.md"
-    code, out, err = call(capsys, "ci", file, "--junit", junit, "--markdown", markdown, "--json", "-")
+    code, out, err = call("ci", file, "--junit", junit, "--markdown", markdown, "--json", "-")
     assert code == 1
     assert f"over budget: kws: peak of {peak:,} B is above the limit of {peak - 1:,} B" in err
     document = json.loads(out)
@@ -98,11 +96,9 @@ def test_one_byte_too_many_fails_the_build(tmp_path: Path, capsys: pytest.Captur
     assert "**EXCEEDED**" in markdown.read_text()
 
 
-def test_a_model_without_a_plan_fails_all_its_limits(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_without_a_plan_fails_all_its_limits(tmp_path: Path, call: Call) -> None:
     text = BUDGET.replace("PEAK", "1MiB").replace("limits:", "set: {psram.bytes: 4KiB}\n    limits:")
-    code, out, err = call(capsys, "ci", budget(tmp_path, text))
+    code, out, err = call("ci", budget(tmp_path, text))
     assert code == 1
     assert "does not fit" in err
     assert "0 of 1 budget kept" in " ".join(out.split())

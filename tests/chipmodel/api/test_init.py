@@ -9,7 +9,7 @@ import pytest
 
 import chipmodel as cm
 from tests.docs.pages import DOCS, pages
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 
@@ -64,7 +64,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "workloads" / "branches.yaml").read_text() == "mine"
 
 
-def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "examples", tmp_path / "try")
+def test_the_command_says_what_it_wrote(tmp_path: Path, call: Call) -> None:
+    code, out, err = call("examples", tmp_path / "try")
     assert (code, err) == (0, "")
     assert all(Path(line).is_file() for line in out.splitlines())

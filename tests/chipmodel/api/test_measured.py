@@ -5,7 +5,7 @@ import json
 import pytest
 
 import chipmodel as cm
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 TRANSFERS = ROOT / "tests" / "data" / "hardware" / "luna_transfer.csv"
@@ -24,9 +24,9 @@ def test_a_wrong_constant_is_fitted() -> None:
         cm.calibrate(TRANSFERS, free=["psram.clock_mhz"])
 
 
-def test_an_arena_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_arena_is_that_of_the_command_line(call: Call) -> None:
     found = cm.arena(MODEL, node_limit=1000)
-    _, out, _ = call(capsys, "arena", MODEL, "--node-limit", "1000", "--json", "-")
+    _, out, _ = call("arena", MODEL, "--node-limit", "1000", "--json", "-")
     assert json.loads(found.to_json()) == json.loads(out)
     assert found.bound <= found.head_bytes <= found.runtime_bytes
     again = cm.arena(found.model, node_limit=1000)

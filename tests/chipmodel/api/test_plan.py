@@ -9,7 +9,7 @@ import pytest
 import chipmodel as cm
 from chipmodel.api.export import FORMATS
 from chipmodel.pipeline.choices import ExportFormat
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 TINY = "zoo:ds_cnn"
 TWO_OPS = b"""
@@ -26,11 +26,9 @@ def planned() -> cm.ProgramPlan:
     return cm.plan(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"), streamer="ping-pong")
 
 
-def test_the_plan_is_that_of_the_command_line(
-    planned: cm.ProgramPlan, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_plan_is_that_of_the_command_line(planned: cm.ProgramPlan, call: Call) -> None:
     size = ("--set", "shared_memory.bytes=24KiB")
-    code, out, err = call(capsys, "plan", TINY, *size, "--streamer", "ping-pong")
+    code, out, err = call("plan", TINY, *size, "--streamer", "ping-pong")
     assert code == 0
     assert out == planned.to_json()
     assert planned.headline() in err
@@ -109,7 +107,7 @@ def run() -> cm.Simulation:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_it_writes_what_the_command_does(
-    format_: ExportFormat, run: cm.Simulation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    format_: ExportFormat, run: cm.Simulation, tmp_path: Path, call: Call
 ) -> None:
     plan, result, out, mine = (tmp_path / name for name in ("plan.json", "result.json", "out", "mine"))
     run.write_plan(plan)
@@ -117,7 +115,7 @@ def test_it_writes_what_the_command_does(
     source = result if format_ in ("csv", "parquet") else plan
     workload = NETWORK if format_ == "c" else None
     to = (NETWORK, "--folder") if workload else ("-o",)
-    code, said, _ = call(capsys, "export", str(source), *to[:-1], "--as", format_, to[-1], str(out))
+    code, said, _ = call("export", str(source), *to[:-1], "--as", format_, to[-1], str(out))
     made = cm.export(run, format_, workload=workload)
     made.write(mine)
     assert code == 0

@@ -8,7 +8,7 @@ import pytest
 
 import chipmodel as cm
 from chipmodel.api.simulation import PLOTLY
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 TINY = "zoo:ds_cnn"
@@ -20,10 +20,8 @@ def run() -> cm.Simulation:
     return cm.simulate(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"))
 
 
-def test_the_document_is_that_of_the_command_line(
-    run: cm.Simulation, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, out, _ = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=24KiB", "--json", "-")
+def test_the_document_is_that_of_the_command_line(run: cm.Simulation, call: Call) -> None:
+    _, out, _ = call("simulate", TINY, "--set", "shared_memory.bytes=24KiB", "--json", "-")
     document = json.loads(out)
     assert json.loads(run.to_json()) == document
     assert (run.cycles, run.peak_bytes) == (document["total_cycles"], document["peak_bytes"])

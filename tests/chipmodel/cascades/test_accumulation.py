@@ -12,6 +12,7 @@ from chipmodel.geometry.share import WHOLE, by_rows, by_rows_and_channels
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import share_read
+from tests.support.narrowed import of_kind, some
 from workloads.build.builder import ProgramBuilder
 
 PoolKind = Literal["max_pool", "average_pool"]
@@ -39,9 +40,7 @@ def work(
     program: Program, heights: tuple[int, ...], rolls: bool = True, ops: tuple[str, ...] = OPS
 ) -> CascadeWork:
     own = [op for op in program.ops() if op.name in ops]
-    found = cascade_op(program, own, CascadeChoice(ops, heights, rolls)).work
-    assert isinstance(found, CascadeWork)
-    return found
+    return of_kind(CascadeWork, cascade_op(program, own, CascadeChoice(ops, heights, rolls)).work)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +58,7 @@ def work(
     ],
 )
 def test_a_sum_is_wider_than_what_it_sums(dtype: str, kind: PoolKind, size: int, of: str) -> None:
-    sums = pool(pooled(dtype, kind)).accumulator
-    assert sums is not None
+    sums = some(pool(pooled(dtype, kind)).accumulator)
     assert (sums.bytes, sums.dtype, sums.name) == (size * CHANNELS, of, "pool.sums")
 
 
@@ -178,6 +176,5 @@ def test_a_name_that_is_taken_is_not_taken_again() -> None:
     builder = ProgramBuilder("taken")
     x = builder.elementwise("relu", "pool.sums", [builder.input("x", (1, 2, 3, 3))])
     builder.output(builder.pool("pool", x, None))
-    sums = pool(builder.build()).accumulator
-    assert sums is not None
+    sums = some(pool(builder.build()).accumulator)
     assert sums.name == "pool.sums'"

@@ -7,6 +7,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op, Program
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 
 
@@ -22,8 +23,7 @@ def three(stride: int = 1, kernel: int = 3) -> Program:
 def cascade(program: Program, bands: int, rolls: bool = True) -> CascadeWork:
     ops = list(program.ops())
     op = cascade_op(program, ops, CascadeChoice(tuple(o.name for o in ops), (1, 1, 1), rolls, bands=bands))
-    assert isinstance(op.work, CascadeWork)
-    return op.work
+    return of_kind(CascadeWork, op.work)
 
 
 def columns(work: CascadeWork, op: int) -> list[Interval | None]:
@@ -62,8 +62,7 @@ def test_each_step_of_the_first_op_loads_its_rows_alone(again: tuple[str, ...]) 
     ops = list(program.ops())
     for bands in (1, 2):
         choice = CascadeChoice(("a", "b", "c"), (1, 1, 1), True, bands=bands, again=again)
-        work = cascade_op(program, ops, choice).work
-        assert isinstance(work, CascadeWork)
+        work = of_kind(CascadeWork, cascade_op(program, ops, choice).work)
         steps = [[step.op for step in group] for group in work.groups]
         rows = max(map(len, work.reads[0].of_group))
         if bands == 1 and not again:

@@ -13,6 +13,7 @@ from chipmodel.model.schedule import steps
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from tests.support.chips import LUNA_LIKE
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 
 ROWS, ROW_BYTES = 4, 2 * 3
@@ -39,8 +40,7 @@ def cascade(program: Program, again: tuple[str, ...], heights: tuple[int, ...] =
 
 
 def work(op: Op) -> CascadeWork:
-    assert isinstance(op.work, CascadeWork)
-    return op.work
+    return of_kind(CascadeWork, op.work)
 
 
 def order(op: Op) -> str:

@@ -8,6 +8,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 
 
@@ -68,9 +69,7 @@ def attention() -> Program:
 
 def work(heights: tuple[int, ...]) -> CascadeWork:
     program = attention()
-    found = cascade_op(program, list(program.ops()), CascadeChoice(OPS, heights)).work
-    assert isinstance(found, CascadeWork)
-    return found
+    return of_kind(CascadeWork, cascade_op(program, list(program.ops()), CascadeChoice(OPS, heights)).work)
 
 
 def test_a_block_of_queries_has_its_scores_alone() -> None:

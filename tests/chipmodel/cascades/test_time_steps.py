@@ -13,6 +13,7 @@ from chipmodel.model.cascade_work import CascadeWork, HeldRows
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
+from tests.support.narrowed import of_kind, some
 from tests.support.recurrent_stacks import HIDDEN, STEPS, Kind, stack
 from workloads.build.builder import ProgramBuilder
 
@@ -21,9 +22,7 @@ LAYERS = ("l0", "l1", "l2")
 
 def work(program: Program, choice: CascadeChoice) -> CascadeWork:
     ops = [op for op in program.ops() if op.name in choice.ops]
-    made = cascade_op(program, ops, choice).work
-    assert isinstance(made, CascadeWork)
-    return made
+    return of_kind(CascadeWork, cascade_op(program, ops, choice).work)
 
 
 def held(program: Program, choice: CascadeChoice) -> dict[str, int]:
@@ -49,8 +48,7 @@ def test_a_state_is_h_and_of_an_lstm_a_c_of_16_bits_at_least(
     kind: Kind, dtype: str, batch: int, size: int
 ) -> None:
     program, op = layer(kind, dtype, batch)
-    state = accumulating(program, op).state
-    assert state is not None
+    state = some(accumulating(program, op).state)
     assert (state.name, state.bytes) == ("l0.state", size)
 
 
@@ -58,8 +56,7 @@ def test_a_single_time_step_or_two_directions_leave_no_state() -> None:
     program, op = layer("lstm", "int8", steps=1)
     assert accumulating(program, op).state is None
     program, op = layer("lstm", "int8")
-    assert isinstance(op.work, Recurrent)
-    both = replace(op, work=replace(op.work, directions=2))
+    both = replace(op, work=replace(of_kind(Recurrent, op.work), directions=2))
     assert accumulating(program, both).state is None
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.tflite_models import residual
 from workloads.from_tflite.offline_plan import METADATA
 
@@ -13,11 +13,9 @@ def model(tmp_path: Path) -> Path:
     return residual().write(tmp_path / "net.tflite")
 
 
-def test_it_says_the_head_to_the_byte_and_writes_the_model(
-    model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_the_head_to_the_byte_and_writes_the_model(model: Path, call: Call) -> None:
     out_file = model.with_name("planned.tflite")
-    code, out, _ = call(capsys, "arena", str(model), "--write-model", str(out_file))
+    code, out, _ = call("arena", str(model), "--write-model", str(out_file))
     assert code == 0
     assert "3,456  proven smallest" in " ".join(out.split("planned here")[1].split()).replace(" p", "  p")
     assert "4,608" in out
@@ -25,48 +23,46 @@ def test_it_says_the_head_to_the_byte_and_writes_the_model(
     assert METADATA in out_file.read_bytes()
 
 
-def test_json_has_the_offsets(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "arena", str(model), "--json", "-")
+def test_json_has_the_offsets(model: Path, call: Call) -> None:
+    code, out, _ = call("arena", str(model), "--json", "-")
     answer = json.loads(out)
     assert code == 0
     assert (answer["head_bytes"], answer["status"]) == (3456, "optimal")
     assert len(answer["offsets"]) > len(answer["requests"])
 
 
-def test_plan_writes_the_same_model(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_writes_the_same_model(model: Path, call: Call) -> None:
     by_arena, by_plan = model.with_name("a.tflite"), model.with_name("p.tflite")
-    assert call(capsys, "arena", str(model), "--write-model", str(by_arena))[0] == 0
+    assert call("arena", str(model), "--write-model", str(by_arena))[0] == 0
     plan = ("plan", str(model), "--streamer", "sync", "-o", str(model.with_name("p.json")))
-    assert call(capsys, *plan, "--write-model", str(by_plan))[0] == 0
+    assert call(*plan, "--write-model", str(by_plan))[0] == 0
     assert by_arena.read_bytes() == by_plan.read_bytes()
 
 
-def test_other_files_have_no_arena(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = call(capsys, "plan", "zoo:resnet8", "--write-model", str(tmp_path / "x.tflite"))
+def test_other_files_have_no_arena(tmp_path: Path, call: Call) -> None:
+    code, _, err = call("plan", "zoo:resnet8", "--write-model", str(tmp_path / "x.tflite"))
     assert (code, "--write-model is for TFLite files" in err) == (2, True)
     (tmp_path / "text.tflite").write_text("hello, this is text")
-    code, _, err = call(capsys, "arena", str(tmp_path / "text.tflite"))
+    code, _, err = call("arena", str(tmp_path / "text.tflite"))
     assert (code, "this is not a TensorFlow Lite model" in err) == (2, True)
 
 
-def test_a_model_that_the_runtime_refuses_is_refused_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_the_runtime_refuses_is_refused_with_the_reason(tmp_path: Path, call: Call) -> None:
     source = str(Path(__file__).parents[2] / "data/cases/fp16_dequantize.tflite")
     for more in ((), ("--sram", "1MiB", "--psram", "1MiB"), ("--write-model", str(tmp_path / "x.tflite"))):
-        code, out, err = call(capsys, "arena", source, *more)
+        code, out, err = call("arena", source, *more)
         assert (code, out, "DEQUANTIZE 0 (FLOAT16 to FLOAT32)" in " ".join(err.split())) == (2, "", True)
 
 
-def test_two_memories_have_a_price_and_a_header(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_memories_have_a_price_and_a_header(model: Path, call: Call) -> None:
     header, page = model.with_name("net_arena.h"), model.with_name("net.html")
     two = ("arena", str(model), "--sram", "2KiB", "--psram", "1MiB", "--chip", "esp32s3")
-    code, out, _ = call(capsys, *two, "--write-header", str(header), "--html", str(page))
+    code, out, _ = call(*two, "--write-header", str(header), "--html", str(page))
     assert code == 0
     assert "cycles (" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "namespace net_arena {" in header.read_text()
-    answer = json.loads(call(capsys, *two, "--json", "-")[1])
+    answer = json.loads(call(*two, "--json", "-")[1])
     moved = [each for each in answer["places"] if each["memory"] == "psram"]
     assert (answer["unit"], answer["price"]) == ("cycles", sum(each["price"] for each in moved))
     assert f"{answer['price']:,} cycles" in page.read_text()
@@ -75,10 +71,7 @@ def test_two_memories_have_a_price_and_a_header(model: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize("more", [(), ("--sram", "1KiB", "--psram", "1MiB")])
 def test_a_time_limit_holds_for_the_whole_command(
-    more: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    more: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     model = residual().write(tmp_path / "net.tflite")
     asked: list[float] = []
@@ -87,5 +80,5 @@ def test_a_time_limit_holds_for_the_whole_command(
         asked.append(seconds)
 
     monkeypatch.setattr("chipmodel.cli.options.end_after", end_after)
-    call(capsys, "arena", str(model), "--time-limit", "7", *more)
+    call("arena", str(model), "--time-limit", "7", *more)
     assert asked == [7.0]

@@ -6,41 +6,39 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 GATED = "workloads/gated_vision.yaml"
 TINY = "workloads/tiny_cnn.yaml"
 
 
-def made_plan(capsys: pytest.CaptureFixture[str], file: Path, workload: str) -> None:
+def made_plan(call: Call, file: Path, workload: str) -> None:
     code, _, _ = call(
-        capsys, "plan", workload, "--streamer", "sync", "--set", "shared_memory.bytes=24KiB", "-o", file
+        "plan", workload, "--streamer", "sync", "--set", "shared_memory.bytes=24KiB", "-o", file
     )
     assert code == 0
 
 
-def test_a_right_plan_computes_the_network_along_every_arm(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    made_plan(capsys, tmp_path / "p.json", GATED)
-    code, out, _ = call(capsys, "check", tmp_path / "p.json", GATED, "--execute")
+def test_a_right_plan_computes_the_network_along_every_arm(call: Call, tmp_path: Path) -> None:
+    made_plan(call, tmp_path / "p.json", GATED)
+    code, out, _ = call("check", tmp_path / "p.json", GATED, "--execute")
     assert code == 0
     first, second, last = out.splitlines()
     assert first.startswith("equal: executed ")
     assert " along gate=face; 129 B of 2 outputs from the bytes that the network makes them of" in first
     assert " along gate=nothing; " in second
     assert last.startswith("correct: ")
-    code, out, _ = call(capsys, "check", tmp_path / "p.json", GATED, "--execute", "--path", "gate=nothing")
+    code, out, _ = call("check", tmp_path / "p.json", GATED, "--execute", "--path", "gate=nothing")
     assert (code, out.count("equal: ")) == (0, 1)
 
 
 @pytest.mark.slow
 def test_stripes_that_all_come_from_the_start_of_their_tensor_make_other_bytes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    call: Call, tmp_path: Path
 ) -> None:
     file = tmp_path / "p.json"
     small = "shared_memory.bytes=2KiB"
-    code, _, _ = call(capsys, "plan", TINY, "--set", small, "--streamer", "sync", "-o", file)
+    code, _, _ = call("plan", TINY, "--set", small, "--streamer", "sync", "-o", file)
     assert code == 0
     document = json.loads(file.read_text())
     moved = 0
@@ -51,7 +49,7 @@ def test_stripes_that_all_come_from_the_start_of_their_tensor_make_other_bytes(
             moved += 1
     assert moved
     file.write_text(json.dumps(document))
-    code, out, _ = call(capsys, "check", file, TINY, "--execute")
+    code, out, _ = call("check", file, TINY, "--execute")
     assert code == 1
     assert "wrong: executed " in out
     assert re.search(r"^wrong: output .* bytes differ, the first is byte .* made by step ", out, re.MULTILINE)
@@ -65,16 +63,16 @@ def test_stripes_that_all_come_from_the_start_of_their_tensor_make_other_bytes(
     ],
 )
 def test_paths_without_a_run_or_an_arm_are_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], words: str
+    call: Call, tmp_path: Path, arguments: list[str], words: str
 ) -> None:
-    made_plan(capsys, tmp_path / "p.json", GATED)
-    code, _, err = call(capsys, "check", tmp_path / "p.json", GATED, *arguments)
+    made_plan(call, tmp_path / "p.json", GATED)
+    code, _, err = call("check", tmp_path / "p.json", GATED, *arguments)
     assert code == 2
     assert words in err
 
 
-def test_a_packing_has_nothing_to_execute(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_packing_has_nothing_to_execute(call: Call, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
-    code, _, err = call(capsys, "check", tmp_path / "a.json", "workloads/packing-example.csv", "--execute")
+    code, _, err = call("check", tmp_path / "a.json", "workloads/packing-example.csv", "--execute")
     assert code == 2
     assert "no commands to execute" in err

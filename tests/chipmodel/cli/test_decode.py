@@ -1,15 +1,17 @@
 """``chipmodel decode``: each length is the plan of that length by itself, of built-in and of ONNX models."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 import chipmodel as cm
 from chipmodel.api.decode import TOKENS, contexts
 from chipmodel.errors import BadInput
-from tests.support.command_line import call
+from tests.support.command_line import Call
+from tests.workloads.from_onnx.support_models import model, node
 
 QUICK = ("--streamer", "resident-knapsack", "--packer", "large-first", "--cascade", "off")
 OPTIONS: cm.PlanOptions = {"streamer": "resident-knapsack", "packer": "large-first", "cascade": "off"}
@@ -19,52 +21,32 @@ CHIP = cm.chip("gap9-psram", shared_memory__bytes="160KiB")
 
 def decoder(path: Path, total: str = "past_sequence_length + sequence_length") -> Path:
     """One head of attention with a cache, its sizes named as Optimum does."""
-    width = 32
-    sizes: list[str | int | None] = ["batch_size", "sequence_length", width]
-    cache: list[str | int | None] = ["batch_size", "past_sequence_length", width]
-    inputs = [
-        helper.make_tensor_value_info("x", TensorProto.FLOAT, sizes),
-        helper.make_tensor_value_info("attention_mask", TensorProto.FLOAT, ["batch_size", 1, total]),
-        *(
-            helper.make_tensor_value_info(f"past_key_values.0.{kind}", TensorProto.FLOAT, cache)
-            for kind in ("key", "value")
-        ),
-    ]
+    kinds, width = ("key", "value"), 32
+    inputs: dict[str, Sequence[int | str] | None] = {"x": ["batch_size", "sequence_length", width]}
+    inputs["attention_mask"] = ["batch_size", 1, total]
+    inputs |= {f"past_key_values.0.{kind}": ["batch_size", "past_sequence_length", width] for kind in kinds}
     nodes = [
-        *(helper.make_node("MatMul", ["x", f"w{kind}"], [kind]) for kind in ("query", "key", "value")),
-        *(
-            helper.make_node("Concat", [f"past_key_values.0.{kind}", kind], [f"present.0.{kind}"], axis=1)
-            for kind in ("key", "value")
-        ),
-        helper.make_node("Transpose", ["present.0.key"], ["turned"], perm=[0, 2, 1]),
-        helper.make_node("MatMul", ["query", "turned"], ["scores"]),
-        helper.make_node("Add", ["scores", "attention_mask"], ["masked"]),
-        helper.make_node("Softmax", ["masked"], ["shares"]),
-        helper.make_node("MatMul", ["shares", "present.0.value"], ["out"]),
+        *(node("MatMul", f"x w{kind}", kind) for kind in ("query", *kinds)),
+        *(node("Concat", f"past_key_values.0.{k} {k}", f"present.0.{k}", axis=1) for k in kinds),
+        node("Transpose", "present.0.key", "turned", perm=[0, 2, 1]),
+        node("MatMul", "query turned", "scores"),
+        node("Add", "scores attention_mask", "masked"),
+        node("Softmax", "masked", "shares"),
+        node("MatMul", "shares present.0.value", "out"),
     ]
-    outputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in ("out", "present.0.key", "present.0.value")
-    ]
-    weights = [
-        helper.make_tensor(f"w{kind}", TensorProto.FLOAT, [width, width], [0.5] * width * width)
-        for kind in ("query", "key", "value")
-    ]
-    graph = helper.make_graph(nodes, "decoder", inputs, outputs, weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    path.write_bytes(model.SerializeToString())
+    weights = {f"w{kind}": np.full((width, width), 0.5, np.float32) for kind in ("query", *kinds)}
+    made = model(nodes, inputs, "out present.0.key present.0.value", weights)
+    path.write_bytes(made.SerializeToString())
     return path
 
 
 @pytest.mark.slow
-def test_each_length_has_the_cycles_of_its_own_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_length_has_the_cycles_of_its_own_plan(tmp_path: Path, call: Call) -> None:
     """The cache is 5 KiB of 160 at 16 tokens, and does not fit at 512."""
     page = tmp_path / "d.html"
-    model = "zoo:stories?variant=260K"
-    arguments = ("decode", model, "--context", "1,16,512", *SMALL, *QUICK)
-    code, out, _ = call(capsys, *arguments, "--json", "-", "--html", str(page))
+    built_in = "zoo:stories?variant=260K"
+    arguments = ("decode", built_in, "--context", "1,16,512", *SMALL, *QUICK)
+    code, out, _ = call(*arguments, "--json", "-", "--html", str(page))
     assert code == 0
     found = json.loads(out)["lengths"]
     assert [each["context"] for each in found] == [1, 16, 512]
@@ -72,13 +54,13 @@ def test_each_length_has_the_cycles_of_its_own_plan(
     for each in found:
         length = each["context"]
         if length < 512:
-            prompt = cm.simulate(f"{model}&tokens={length}&past=0", CHIP, **OPTIONS)
+            prompt = cm.simulate(f"{built_in}&tokens={length}&past=0", CHIP, **OPTIONS)
             assert (prompt.cycles, prompt.bound.cycles) == (
                 each["prefill_cycles"],
                 each["prefill_bound_cycles"],
             )
         if 1 < length < 512:
-            alone = cm.load(f"{model}&past={length - 1}", inferences=TOKENS)
+            alone = cm.load(f"{built_in}&past={length - 1}", inferences=TOKENS)
             run = cm.simulate(alone, CHIP, **OPTIONS)
             assert (run.cycles, run.bound.cycles) == (each["run_cycles"], each["run_bound_cycles"])
             steady = run.to_dict()["steady_state"]
@@ -104,9 +86,9 @@ def test_more_tokens_in_a_row_take_as_long_each() -> None:
 
 
 @pytest.mark.slow
-def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, call: Call) -> None:
     file = decoder(tmp_path / "decoder.onnx")
-    code, out, _ = call(capsys, "decode", str(file), "--context", "1..5", *QUICK, "--json", "-")
+    code, out, _ = call("decode", str(file), "--context", "1..5", *QUICK, "--json", "-")
     assert code == 0
     found = json.loads(out)
     assert [each["context"] for each in found["lengths"]] == [1, 2, 4, 5]
@@ -114,14 +96,14 @@ def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, capsys: pytest.
     other = decoder(tmp_path / "other.onnx", "total_sequence_length")
     same = cm.decode(str(other), context=[1, 2, 4, 5], total_size="total_sequence_length", **OPTIONS)
     assert [each["token_cycles"] for each in same.rows()] == [e["token_cycles"] for e in found["lengths"]]
-    code, out, _ = call(capsys, "decode", str(file), "--context", "4", *QUICK)
+    code, out, _ = call("decode", str(file), "--context", "4", *QUICK)
     assert code == 0
     assert "a context of 4; the cache stays on chip" in " ".join(out.split())
 
 
-def test_no_plan_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_plan_is_an_answer(call: Call) -> None:
     small = ("--context", "4", "--set", "psram.bytes=64KiB")
-    code, out, _ = call(capsys, "decode", "zoo:stories?variant=260K", *small, *QUICK)
+    code, out, _ = call("decode", "zoo:stories?variant=260K", *small, *QUICK)
     assert (code, "no plan" in out) == (1, True)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from onnx import TensorProto, helper
 
 from chipmodel.cli.help_page import HEADINGS, OWN, examples
 from chipmodel.cli.main import COMMANDS, commands
@@ -16,6 +15,7 @@ from docs.tools.samples import run_chipmodel
 from tests.chipmodel.cli.test_file_options import command_named
 from tests.docs.pages import generated
 from tests.support.folders import HARDWARE, ROOT, WORKLOADS
+from tests.workloads.from_onnx.support_models import model, node
 
 PAGES = ["chipmodel", *sorted(COMMANDS)]
 EXAMPLES = {"chipmodel": examples(commands), **{name: examples(command_named(name)) for name in COMMANDS}}
@@ -110,10 +110,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (here / name).write_text("".join((head, *rows[:: len(rows) // ROWS])))
     (here / "budget.yaml").write_text(BUDGET)
     (here / "study.yaml").write_text(STUDY)
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 8]) for name in "xy"]
-    node = helper.make_node("Relu", ["x"], ["y"])
-    model = helper.make_model(helper.make_graph([node], "g", values[:1], values[1:]))
-    (here / "model.onnx").write_bytes(model.SerializeToString())
+    made = model([node("Relu", "x", "y")], {"x": ["batch", 8]}, "y")
+    (here / "model.onnx").write_bytes(made.SerializeToString())
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
         for line in MADE:

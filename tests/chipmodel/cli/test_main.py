@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from chipmodel.studies.store import read_rows
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 TINY = "zoo:resnet8"
 ARMS = str(ROOT / "tests" / "data" / "cases" / "if_arm_shape.onnx")
 
 
-def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "simulate", TINY, "--with-sync", "--json", "-")
+def test_json_on_stdout_is_one_document_and_nothing_else(call: Call) -> None:
+    code, out, err = call("simulate", TINY, "--with-sync", "--json", "-")
     answer = json.loads(out)
     assert code == 0
     assert err == ""
@@ -35,40 +35,36 @@ def test_json_on_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
-def test_the_same_input_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, call: Call) -> None:
     for run in ("a", "b"):
         files = [f"--{kind}={tmp_path / run}.{kind}" for kind in ("json", "plan", "trace", "html")]
-        assert call(capsys, "simulate", TINY, *files)[0] == 0
+        assert call("simulate", TINY, *files)[0] == 0
     for kind in ("json", "plan", "trace", "html"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes(), kind
 
 
 @pytest.mark.slow
-def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(tmp_path: Path, call: Call) -> None:
     plan = tmp_path / "plan.json"
     memory = "--set=shared_memory.bytes=40KiB"
-    assert call(capsys, "simulate", TINY, memory, "--plan", str(plan))[0] == 0
-    code, out, _ = call(capsys, "check", str(plan), TINY)
+    assert call("simulate", TINY, memory, "--plan", str(plan))[0] == 0
+    code, out, _ = call("check", str(plan), TINY)
     assert (code, out[:7]) == (0, "correct")
     document = json.loads(plan.read_text())
     document["buffers"][0]["offset"] += 16
     plan.write_text(json.dumps(document))
-    code, out, _ = call(capsys, "check", str(plan), TINY)
+    code, out, _ = call("check", str(plan), TINY)
     assert (code, out[:5]) == (1, "wrong")
-    code, out, _ = call(capsys, "check", str(plan), TINY, "--json", "-")
+    code, out, _ = call("check", str(plan), TINY, "--json", "-")
     assert (code, json.loads(out)["correct"]) == (1, False)
-    code, out, _ = call(capsys, "check", str(plan), "zoo:ds_cnn")
+    code, out, _ = call("check", str(plan), "zoo:ds_cnn")
     assert code == 1
 
 
 @pytest.mark.parametrize("options", [(), ("--value", "sr=16000")])
-def test_an_if_with_an_arm_for_other_shapes_runs(
-    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_if_with_an_arm_for_other_shapes_runs(options: tuple[str, ...], call: Call) -> None:
     """ONNX Runtime gives a result of the shape (1, 8)."""
-    code, out, err = call(capsys, "simulate", ARMS, "--shape", "n=8", *options, "--json", "-")
+    code, out, err = call("simulate", ARMS, "--shape", "n=8", *options, "--json", "-")
     assert code == 0, err
     assert ("arm 'else' is left out" in err) == (not options)
     assert ("'sr'" in err) == (not options)
@@ -76,14 +72,14 @@ def test_an_if_with_an_arm_for_other_shapes_runs(
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "simulate", TINY, "--set", "shared_memory.bytes=20KiB", "--no-spill")
+def test_what_does_not_fit_exits_1(call: Call) -> None:
+    code, out, err = call("simulate", TINY, "--set", "shared_memory.bytes=20KiB", "--no-spill")
     assert (code, out) == (1, "")
     assert "largest live set" in err
     assert "layer by layer, the smallest capacity" in err
     assert "'chipmodel memory'" in err
     code, out, err = call(
-        *(capsys, "simulate", "zoo:resnet8", "--packer", "naive", "--streamer", "sync", "--json", "-"),
+        *("simulate", "zoo:resnet8", "--packer", "naive", "--streamer", "sync", "--json", "-"),
         *("--set", "shared_memory.bytes=64KiB"),
     )
     assert code == 1
@@ -91,32 +87,9 @@ def test_what_does_not_fit_exits_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert "does not fit" in err
 
 
-def test_an_internal_fault_shows_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("on purpose")
-
-    monkeypatch.setattr("chipmodel.api.workload.load", broken)
-    monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
-    code, _, err = call(capsys, "simulate", TINY)
-    assert code == 70
-    assert "internal error: ZeroDivisionError" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["zoo", "planners", "chips", "schema"])
-def test_listings(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, command)
-    assert (code, err) == (0, "")
-    expected = {"zoo": "mobilenetv2", "planners": "ping-pong", "chips": "alif-e7", "schema": '"$defs"'}
-    assert expected[command] in out
-
-
-def test_the_list_of_planners_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "planners", "--json", "-")
-    call(capsys, "planners", "--json", str(tmp_path / "planners.json"))
+def test_the_list_of_planners_as_a_document(tmp_path: Path, call: Call) -> None:
+    code, out, _ = call("planners", "--json", "-")
+    call("planners", "--json", str(tmp_path / "planners.json"))
     assert (tmp_path / "planners.json").read_text() == out
     rows = json.loads(out)["planners"]
     assert code == 0
@@ -125,18 +98,22 @@ def test_the_list_of_planners_as_a_document(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("command", "key"),
+    ("command", "words", "key"),
     [
-        pytest.param("zoo", "networks", marks=pytest.mark.slow),
-        ("chips", "chips"),
-        ("chips gap9", "figures"),
-        ("planners", "planners"),
+        pytest.param("zoo", "mobilenetv2", "networks", marks=pytest.mark.slow),
+        ("chips", "alif-e7", "chips"),
+        ("chips gap9", "370", "figures"),
+        ("planners", "ping-pong", "planners"),
+        ("schema", '"$defs"', ""),
     ],
 )
-def test_lists_are_documents_too(command: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, *command.split(), "--json", "-")
-    assert (code, err) == (0, "")
-    assert json.loads(out)[key]
+def test_lists_are_documents_too(command: str, words: str, key: str, call: Call) -> None:
+    code, out, err = call(*command.split())
+    assert (code, words in out, err) == (0, True, "")
+    if key:
+        code, out, err = call(*command.split(), "--json", "-")
+        assert (code, err) == (0, "")
+        assert json.loads(out)[key]
 
 
 @pytest.mark.slow
@@ -162,30 +139,27 @@ def test_closed_streams_are_no_error_and_no_file_gets_what_is_printed(closed: st
         (OSError(24, "Too many open files"), 2, "says: Too many open files\n  hint: a limit"),
         (FileNotFoundError(2, "No such file", "/gone"), 2, "the system says: No such file: /gone\n"),
         (EOFError("of a pipe"), 70, "internal error: RuntimeError: a stream ended: of a pipe"),
+        (ZeroDivisionError("on purpose"), 70, "internal error: ZeroDivisionError"),
     ],
 )
 def test_what_the_system_refuses_is_one_message(
-    fault: Exception,
-    code: int,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    fault: Exception, code: int, message: str, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     def refused(*_: object, **__: object) -> None:
         raise fault
 
     monkeypatch.setattr("chipmodel.api.workload.load", refused)
     monkeypatch.delenv("CHIPMODEL_TRACEBACK", raising=False)
-    found, out, err = call(capsys, "simulate", TINY)
+    found, out, err = call("simulate", TINY)
     assert (found, out) == (code, "")
     assert message in err
     assert "Traceback" not in err
 
 
-def test_validate_help_names_every_column(capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_help_names_every_column(call: Call) -> None:
     from chipmodel.measured.kinds import KINDS
 
-    code, out, _ = call(capsys, "validate", "--help")
+    code, out, _ = call("validate", "--help")
     words = set(out.replace(",", " ").replace(";", " ").split())
     assert code == 0
     for kind in KINDS.values():
@@ -212,11 +186,11 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
 
 
 @pytest.mark.slow
-def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_beyond_psram_do_not_fit(tmp_path: Path, call: Call) -> None:
     file = tmp_path / "result.json"
     in_psram = ("--chip", "stm32n6", "--set", "weights.memory=psram")
     small = (*in_psram, "--set", "psram.bytes=64KiB")
-    code, out, err = call(capsys, "simulate", TINY, *small, "--json", str(file))
+    code, out, err = call("simulate", TINY, *small, "--json", str(file))
     answer = json.loads(file.read_text())
     assert code == 1
     assert "does not fit" in out
@@ -226,22 +200,20 @@ def test_weights_beyond_psram_do_not_fit(tmp_path: Path, capsys: pytest.CaptureF
     assert f"does not fit: Psram needs {needs}, and the weights alone take" in err
     assert f"--set psram.bytes={answer['psram_bytes']}" in err
     enough = (*in_psram, "--set", f"psram.bytes={answer['psram_bytes']}")
-    assert call(capsys, "simulate", TINY, *enough)[0] == 0
+    assert call("simulate", TINY, *enough)[0] == 0
 
-    code, plan, err = call(capsys, "plan", TINY, *small, "--streamer", "sync")
+    code, plan, err = call("plan", TINY, *small, "--streamer", "sync")
     assert code == 1
     assert "does not fit: Psram needs" in err
     (tmp_path / "plan.json").write_text(plan)
-    code, out, err = call(capsys, "check", str(tmp_path / "plan.json"), TINY)
+    code, out, err = call("check", str(tmp_path / "plan.json"), TINY)
     assert code == 1
     assert "bytes of Psram, the chip has 65536" in out
 
-    code, out, _ = call(
-        capsys, "compare", TINY, *small, "--packers", "naive", "--streamers", "sync", "--json", "-"
-    )
+    code, out, _ = call("compare", TINY, *small, "--packers", "naive", "--streamers", "sync", "--json", "-")
     rows = json.loads(out)
     assert (code, rows["fits_psram"], rows["packers"][0]["fits"]) == (0, False, False)
     assert (rows["streamers"][0]["fits"], rows["streamers"][0]["fits_psram"]) == (False, False)
-    code, out, _ = call(capsys, "compare", TINY, *small, "--packers", "naive", "--streamers", "sync")
+    code, out, _ = call("compare", TINY, *small, "--packers", "naive", "--streamers", "sync")
     assert out.count("no: Psram") == 2
     assert "Psram are needed." in " ".join(out.split())

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 NETWORKS = """\
 workload,milliseconds,family
@@ -21,25 +21,23 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_validate_writes_a_page(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_writes_a_page(table: Path, call: Call) -> None:
     page = table.with_suffix(".html")
-    assert call(capsys, "validate", str(table), "--chip", "stm32n6", "--html", str(page))[0] == 0
+    assert call("validate", str(table), "--chip", "stm32n6", "--html", str(page))[0] == 0
     text = page.read_text()
     assert 'id="scatter"' in text
     assert "chipmodel validate" in text
 
 
-def test_a_calibrated_chip_has_a_page_and_says_how_far_off_it_is(
-    table: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_calibrated_chip_has_a_page_and_says_how_far_off_it_is(table: Path, call: Call) -> None:
     page, chip = table.with_suffix(".html"), table.with_suffix(".yaml")
     words = ("--chip", "stm32n6", "--free", "npu.launch_cycles", "--html", str(page), "-o", str(chip))
-    assert call(capsys, "calibrate", str(table), *words)[0] == 0
+    assert call("calibrate", str(table), *words)[0] == 0
     text = page.read_text()
     assert 'id="scatter"' in text
     assert "families held out" in text
     assert "npu.launch_cycles" in chip.read_text()
-    status, shown, _ = call(capsys, "simulate", "zoo:resnet8", "--chip", str(chip), "--streamer", "vendor")
+    status, shown, _ = call("simulate", "zoo:resnet8", "--chip", str(chip), "--streamer", "vendor")
     assert status == 0
     text = " ".join(shown.split())
     assert "expected; no error promised; 5 networks with tensors in SharedMemory, spread as on other" in text

@@ -6,18 +6,16 @@ from pathlib import Path
 import pytest
 
 from chipmodel.pipeline.order_search import ORDERS
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 TIGHT = ("workloads/branches.yaml", "--set", "shared_memory.bytes=160KiB", "--cascade", "off")
 
 
 @pytest.mark.slow
-def test_the_best_order_is_the_quickest_that_was_planned(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_best_order_is_the_quickest_that_was_planned(call: Call, tmp_path: Path) -> None:
     plan, page = tmp_path / "plan.json", tmp_path / "page.html"
     code, out, _ = call(
-        *(capsys, "simulate", *TIGHT, "--order", "best", "--json", "-", "--plan", plan, "--html", page)
+        *("simulate", *TIGHT, "--order", "best", "--json", "-", "--plan", plan, "--html", page)
     )
     answer = json.loads(out)
     order = answer["order"]
@@ -27,57 +25,42 @@ def test_the_best_order_is_the_quickest_that_was_planned(
     assert answer["total_cycles"] == min(each["total_cycles"] for each in order["tried"])
     assert [op["name"] for op in answer["ops"]][:4] != ["stem", "near", "middle", "far"]
     assert "Both lower bounds are for this order" in page.read_text()
-    given = json.loads(call(capsys, "simulate", *TIGHT, "--json", "-")[1])
+    given = json.loads(call("simulate", *TIGHT, "--json", "-")[1])
     assert "order" not in given
     assert order["tried"][0]["total_cycles"] == given["total_cycles"] > answer["total_cycles"]
     assert order["tried"][0]["peak_bytes"] == given["peak_bytes"]
-    assert call(capsys, "check", plan, TIGHT[0])[0] == 0
+    assert call("check", plan, TIGHT[0])[0] == 0
 
 
-def test_the_summary_says_what_was_saved(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = call(capsys, "simulate", *TIGHT, "--streamer", "ping-pong", "--order", "least-peak")
+def test_the_summary_says_what_was_saved(call: Call) -> None:
+    _, out, _ = call("simulate", *TIGHT, "--streamer", "ping-pong", "--order", "least-peak")
     words = " ".join(out.split())
     assert "Order of ops: least-peak; 18.4% faster than the order given (1,801,623 cycles), peak " in words
     assert "119,808 B of tensors alive at most, 258,048 B in the order given (proven minimum)." in words
     assert ", for this order" in words
 
 
-def test_a_plan_alone_and_an_order_that_was_changed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_plan_alone_and_an_order_that_was_changed(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    code, _, err = call(*(capsys, "plan", *TIGHT, "--streamer", "ping-pong", "--order", "best", "-o", file))
+    code, _, err = call(*("plan", *TIGHT, "--streamer", "ping-pong", "--order", "best", "-o", file))
     assert code == 0
     assert "order of ops: least-peak (best of " in err
-    assert call(capsys, "check", file, TIGHT[0])[0] == 0
+    assert call("check", file, TIGHT[0])[0] == 0
     written = json.loads(file.read_text())
     names = written["order"]
     for wrong, what in ((names[::-1], "is ordered before"), (names[:-1], "has 'classes' 0 times")):
         file.write_text(json.dumps(written | {"order": wrong}))
-        code, out, _ = call(capsys, "check", file, TIGHT[0])
+        code, out, _ = call("check", file, TIGHT[0])
         assert code == 1
         assert what in out
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_in_any_order(capsys: pytest.CaptureFixture[str]) -> None:
-    small = (
-        "workloads/branches.yaml",
-        "--set",
-        "shared_memory.bytes=64KiB",
-        "--no-spill",
-        "--cascade",
-        "off",
-    )
-    assert call(capsys, "simulate", *small, "--order", "best")[0] == 1
-
-
-@pytest.mark.slow
-def test_paths_and_cores_run_in_the_order_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_paths_and_cores_run_in_the_order_chosen(call: Call, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     gate = ("workloads/gated_vision.yaml", "--path", "worst", "--order", "best", "--json", "-")
-    code, out, _ = call(capsys, "simulate", *gate)
+    code, out, _ = call("simulate", *gate)
     assert (code, json.loads(out)["order"]["requested"]) == (0, "best")
     cores = ("workloads/branches.yaml", "--set", "cores=2", "--order", "least-peak", "--plan", plan)
-    assert call(capsys, "simulate", *cores)[0] == 0
-    assert call(capsys, "check", plan, "workloads/branches.yaml")[0] == 0
+    assert call("simulate", *cores)[0] == 0
+    assert call("check", plan, "workloads/branches.yaml")[0] == 0

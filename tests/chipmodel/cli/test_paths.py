@@ -11,7 +11,7 @@ from chipmodel.cli.main import commands
 from chipmodel.cli.simulate import path_word
 from chipmodel.errors import BadInput
 from solvers.branches.mergers import mergers
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import WORKLOADS
 
 WORKLOAD = """\
@@ -77,17 +77,17 @@ GATED = str(WORKLOADS / "gated_vision.yaml")
 
 
 @pytest.mark.slow
-def test_simulate_merges_as_it_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_simulate_merges_as_it_is_told(call: Call, tmp_path: Path) -> None:
     peaks: dict[str, int] = {}
     for name in mergers():
         plan = str(tmp_path / f"{name}.json")
-        code, out, _ = call(capsys, "simulate", GATED, "--merge", name, "--plan", plan, "--json", "-")
+        code, out, _ = call("simulate", GATED, "--merge", name, "--plan", plan, "--json", "-")
         answer = json.loads(out)
         assert (code, answer["merge"]) == (0, name)
         peaks[name] = answer["peak_bytes"]
-        assert call(capsys, "check", plan, GATED)[0] == 0
+        assert call("check", plan, GATED)[0] == 0
     assert peaks["exact"] <= peaks["conflict"] < peaks["unified-block"] <= peaks["none"]
-    _, out, _ = call(capsys, "simulate", GATED, "--json", "-")
+    _, out, _ = call("simulate", GATED, "--json", "-")
     assert json.loads(out)["peak_bytes"] == peaks["conflict"]
 
 
@@ -95,34 +95,32 @@ TINY = "workloads/tiny_cnn.yaml"
 
 
 @pytest.mark.slow
-def test_eight_inferences_unless_a_number_says_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+def test_eight_inferences_unless_a_number_says_otherwise(call: Call) -> None:
     for options, count in ((["--steady-state"], 8), (["--steady-state", "3"], 3), (["--steady-state=2"], 2)):
-        code, out, _ = call(capsys, "simulate", TINY, *options, "--json", "-")
+        code, out, _ = call("simulate", TINY, *options, "--json", "-")
         assert code == 0
         answer = json.loads(out)
         assert answer["steady_state"]["inferences"] == count
         assert answer["path"] == {"inferences": str(count)}
 
 
-def test_a_plan_is_checked_with_as_many_inferences(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_plan_is_checked_with_as_many_inferences(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     options = ("--streamer", "resident-knapsack", "--steady-state", "3")
-    assert call(capsys, "plan", TINY, *options, "-o", file)[0] == 0
-    assert call(capsys, "check", file, TINY, "--steady-state", "3")[0] == 0
-    code, out, err = call(capsys, "check", file, TINY)
+    assert call("plan", TINY, *options, "-o", file)[0] == 0
+    assert call("check", file, TINY, "--steady-state", "3")[0] == 0
+    code, out, err = call("check", file, TINY)
     assert (code, out) == (2, "")
     assert f"{file} is a plan of 3 inferences, not of 1" in err
     assert "--steady-state 3" in err
-    code, _, err = call(capsys, "check", file, TINY, "--steady-state", "4")
+    code, _, err = call("check", file, TINY, "--steady-state", "4")
     assert code == 2
     assert "not of 4" in err
 
 
-def test_a_state_is_named_by_its_input_and_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_is_named_by_its_input_and_output(call: Call) -> None:
     step = ("simulate", "workloads/recurrent_step.yaml", "--steady-state", "3")
-    plain, kept = (call(capsys, *step, *more, "--json", "-") for more in ((), ("--state", "h=h1")))
+    plain, kept = (call(*step, *more, "--json", "-") for more in ((), ("--state", "h=h1")))
     assert (plain[0], kept[0]) == (0, 0)
     # The state is neither loaded nor stored.
     assert json.loads(kept[1])["total_cycles"] < json.loads(plain[1])["total_cycles"]

@@ -12,39 +12,39 @@ from chipmodel.cli.verdict import verdict
 from chipmodel.model.fit import Fit, MemoryNeed
 from chipmodel.model.plan import Plan, Solved, Status
 from chipmodel.plan_file.contents import FORMAT
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 SMALL = ("zoo:ds_cnn", "--set", "shared_memory.bytes=12KiB")
 
 
-def test_a_plan_is_the_simulators_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_plan_is_the_simulators_own(call: Call, tmp_path: Path) -> None:
     alone, beside = str(tmp_path / "alone.json"), str(tmp_path / "beside.json")
-    code, out, err = call(capsys, "plan", "zoo:ds_cnn", "--streamer", "ping-pong", "-o", alone)
+    code, out, err = call("plan", "zoo:ds_cnn", "--streamer", "ping-pong", "-o", alone)
     assert (code, out) == (0, "")
     assert "ds_cnn on luna-arcs: peak " in err
     assert ", gap " in err
-    assert call(capsys, "simulate", "zoo:ds_cnn", "--streamer", "ping-pong", "--plan", beside)[0] == 0
+    assert call("simulate", "zoo:ds_cnn", "--streamer", "ping-pong", "--plan", beside)[0] == 0
     assert Path(alone).read_text() == Path(beside).read_text()
-    assert call(capsys, "check", alone, "zoo:ds_cnn")[0] == 0
+    assert call("check", alone, "zoo:ds_cnn")[0] == 0
 
 
-def test_the_plan_stands_alone_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "plan", "zoo:ds_cnn", "--time-limit", "0")
+def test_the_plan_stands_alone_on_stdout(call: Call) -> None:
+    code, out, _ = call("plan", "zoo:ds_cnn", "--time-limit", "0")
     assert code == 0
     assert json.loads(out)["format"] == FORMAT
 
 
-def test_what_does_not_fit_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_has_no_plan(call: Call) -> None:
     tiny = ("zoo:ds_cnn", "--no-spill", "--set", "shared_memory.bytes=8KiB")
-    assert call(capsys, "plan", *tiny, "--streamer", "sync")[0] == 1
+    assert call("plan", *tiny, "--streamer", "sync")[0] == 1
 
 
 @pytest.mark.slow
-def test_effort_is_what_the_options_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_effort_is_what_the_options_say(call: Call) -> None:
     """No time: the heuristics alone. A wide gap: the first way that is so near. Never slower than they."""
 
     def answer(*options: str) -> dict[str, int]:
-        code, out, _ = call(capsys, "simulate", *SMALL, "--streamer", "exact", "--json", "-", *options)
+        code, out, _ = call("simulate", *SMALL, "--streamer", "exact", "--json", "-", *options)
         assert code == 0
         found: dict[str, int] = json.loads(out)
         return found
@@ -65,10 +65,10 @@ def test_options_reach_the_library_as_it_takes_them() -> None:
 
 
 @pytest.mark.slow
-def test_the_smallest_memory_as_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_smallest_memory_as_json_and_page(tmp_path: Path, call: Call) -> None:
     page = tmp_path / "memory.html"
     arguments = ("memory", "zoo:resnet8", "--chip", "alif-e7", "--points", "2", "--json", "-")
-    code, out, _ = call(capsys, *arguments, "--html", str(page))
+    code, out, _ = call(*arguments, "--html", str(page))
     assert code == 0
     answer = json.loads(out)
     assert answer["with_cascades"]["shared_memory_bytes"] < answer["layer_by_layer"]["shared_memory_bytes"]
@@ -77,24 +77,24 @@ def test_the_smallest_memory_as_json_and_page(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.slow
-def test_a_plan_exists_in_the_size_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = call(capsys, "memory", "zoo:resnet8", "--chip", "alif-e7", "--points", "0", "--json", "-")
+def test_a_plan_exists_in_the_size_that_is_said(call: Call) -> None:
+    _, out, _ = call("memory", "zoo:resnet8", "--chip", "alif-e7", "--points", "0", "--json", "-")
     plan = json.loads(out)["layer_by_layer"]
     size, streamer = plan["shared_memory_bytes"], plan["streamer"]
     fields = ("--chip", "alif-e7", "--set", f"shared_memory.bytes={size}", "--cascade", "off", "--json", "-")
-    code, out, _ = call(capsys, "simulate", "zoo:resnet8", *fields, "--no-spill", "--streamer", streamer)
+    code, out, _ = call("simulate", "zoo:resnet8", *fields, "--no-spill", "--streamer", streamer)
     assert code == 0
     assert json.loads(out)["peak_bytes"] <= size
 
 
 @pytest.mark.slow
-def test_rows_are_computed_again_within_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_computed_again_within_the_limit(call: Call) -> None:
     """Tensors that are read row by row are made again at no cost; with 1.3 times the MACs others, too."""
 
     def found(network: str, times: str) -> dict[str, Any]:
         settings = ("--set", "weights.in_place=always", "--points", "0", "--recompute", times)
         document: dict[str, Any] = json.loads(
-            call(capsys, "memory", network, "--chip", "alif-e7", *settings, "--json", "-")[1]
+            call("memory", network, "--chip", "alif-e7", *settings, "--json", "-")[1]
         )
         return document
 
@@ -109,20 +109,16 @@ def test_rows_are_computed_again_within_the_limit(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_a_plan_that_computes_rows_again_is_found_and_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_that_computes_rows_again_is_found_and_checked(tmp_path: Path, call: Call) -> None:
     """In 12.5 KiB nothing else moves no tensor."""
     chip = ("--chip", "alif-e7", "--set", "shared_memory.bytes=12.5KiB", "--set", "weights.in_place=always")
     plan, asked = str(tmp_path / "plan.json"), ("simulate", "zoo:resnet8", *chip, "--no-spill")
-    assert call(capsys, *asked)[0] == 1
-    assert (
-        call(capsys, *asked, "--recompute", "1", "--plan", plan, "--json", str(tmp_path / "run.json"))[0] == 0
-    )
+    assert call(*asked)[0] == 1
+    assert call(*asked, "--recompute", "1", "--plan", plan, "--json", str(tmp_path / "run.json"))[0] == 0
     (cascade,) = json.loads((tmp_path / "run.json").read_text())["cascades"]
     assert cascade["computed_again"]
     assert cascade["computed_macs"] == cascade["macs"]
-    assert call(capsys, "check", plan, "zoo:resnet8", *chip, "--execute")[0] == 0
+    assert call("check", plan, "zoo:resnet8", *chip, "--execute")[0] == 0
 
 
 def fit(peak: int, psram: int = 0, weights: int = 0) -> Fit:

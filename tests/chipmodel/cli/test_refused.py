@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 TABLE = Path(__file__).with_name("refused.txt")
 """A call a line: its exit code, the command line, and words of the message."""
@@ -13,8 +13,8 @@ LINES = TABLE.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_it_is_refused_in_one_message(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_refused_in_one_message(line: str, call: Call) -> None:
     expected, command, *words = line.replace("  |  ", "  ").split("  ")
-    code, out, err = call(capsys, *shlex.split(command))
+    code, out, err = call(*shlex.split(command))
     assert (code, out) == (int(expected), ""), err
     assert [each for each in words if each not in " ".join(err.split())] == []

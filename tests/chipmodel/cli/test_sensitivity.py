@@ -6,26 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import call
+from tests.support.command_line import Call
 
 PLANNERS = ("--packer", "large-first", "--streamer", "sync")
 VARIED = ("core_mhz", "dma.channels", "psram.clock_mhz", "shared_memory.alignment", "weights.bits_per_weight")
 
 
-def _milliseconds(capsys: pytest.CaptureFixture[str], *sets: str) -> float:
+def _milliseconds(call: Call, *sets: str) -> float:
     fields = [word for text in sets for word in ("--set", text)]
-    _, out, _ = call(capsys, "simulate", "zoo:dnn_kws", *PLANNERS, *fields, "--json", "-")
+    _, out, _ = call("simulate", "zoo:dnn_kws", *PLANNERS, *fields, "--json", "-")
     return float(json.loads(out)["milliseconds"])
 
 
-def test_each_value_has_the_time_of_its_chip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_value_has_the_time_of_its_chip(tmp_path: Path, call: Call) -> None:
     vary = [word for name in VARIED for word in ("--vary", name)]
     page = tmp_path / "s.html"
     arguments = ("sensitivity", "zoo:dnn_kws", *PLANNERS, *vary, "--step", "0.25")
-    code, out, _ = call(capsys, *arguments, "--json", "-", "--html", str(page))
+    code, out, _ = call(*arguments, "--json", "-", "--html", str(page))
     assert code == 0
     found = json.loads(out)
-    assert found["milliseconds"] == _milliseconds(capsys)
+    assert found["milliseconds"] == _milliseconds(call)
     fields = {each["field"]: each for each in found["fields"]}
     assert found["zero"] == ["weights.bits_per_weight"]
     values = {name: (each["less_value"], each["more_value"]) for name, each in fields.items()}
@@ -35,40 +35,38 @@ def test_each_value_has_the_time_of_its_chip(tmp_path: Path, capsys: pytest.Capt
         "psram.clock_mhz": ("180", "300"),
         "shared_memory.alignment": ("8", "32"),
     }
-    assert fields["core_mhz"]["less_milliseconds"] == _milliseconds(capsys, "core_mhz=225")
-    assert fields["dma.channels"]["more_milliseconds"] == _milliseconds(capsys, "dma.channels=2")
+    assert fields["core_mhz"]["less_milliseconds"] == _milliseconds(call, "core_mhz=225")
+    assert fields["dma.channels"]["more_milliseconds"] == _milliseconds(call, "dma.channels=2")
     assert fields["dma.channels"]["less_milliseconds"] is None
     assert "no latency code" in fields["psram.clock_mhz"]["more_reason"]
     assert found["fields"][0]["field"] == "psram.clock_mhz"
     assert 'id="tornado"' in page.read_text(encoding="utf-8")
-    code, out, _ = call(capsys, *arguments)
+    code, out, _ = call(*arguments)
     assert code == 0
     assert "Without effect: shared_memory.alignment." in out
 
 
-def _explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> float:
-    _, out, _ = call(capsys, "simulate", "zoo:resnet8", "--streamer", "vendor", *arguments, "--json", "-")
+def _explained(call: Call, *arguments: str) -> float:
+    _, out, _ = call("simulate", "zoo:resnet8", "--streamer", "vendor", *arguments, "--json", "-")
     return float(json.loads(out)["milliseconds"])
 
 
 @pytest.mark.slow
-def test_a_cause_leads_to_the_time_of_its_chip(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(
-        capsys, "explain", "zoo:resnet8", "--chip", "stm32n6", "--measured", "50ms", "--json", "-"
-    )
+def test_a_cause_leads_to_the_time_of_its_chip(call: Call) -> None:
+    code, out, _ = call("explain", "zoo:resnet8", "--chip", "stm32n6", "--measured", "50ms", "--json", "-")
     assert code == 0
     found = json.loads(out)
-    assert found["predicted_milliseconds"] == _explained(capsys, "--chip", "stm32n6")
+    assert found["predicted_milliseconds"] == _explained(call, "--chip", "stm32n6")
     assert found["measured_milliseconds"] == 50
     assert "a CPU computes instead of the NPU" in found["causes"][0]["cause"]
     (clock,) = (each for each in found["causes"] if each["set"] == ["core_mhz=250"])
-    assert clock["milliseconds"] == _explained(capsys, "--chip", "stm32n6", "--set", "core_mhz=250")
+    assert clock["milliseconds"] == _explained(call, "--chip", "stm32n6", "--set", "core_mhz=250")
 
 
-def test_of_two_boards_each_group_is_taken_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_of_two_boards_each_group_is_taken_alone(call: Call, tmp_path: Path) -> None:
     page = tmp_path / "explained.html"
     command = ("explain", "zoo:resnet8", "--chip", "stm32n6", "--chip", "esp32s3", "--html", str(page))
-    code, out, _ = call(capsys, *command)
+    code, out, _ = call(*command)
     assert code == 0
     assert "<h2 id=" in page.read_text()
     assert re.search(r"<td[^>]*>the NPU or the kernels|<th[^>]*>the NPU or the kernels", page.read_text())

@@ -12,8 +12,9 @@ from chipmodel.execute.check import PathVerdict, PlanRun, check_path, check_path
 from chipmodel.execute.evaluate import evaluate
 from chipmodel.execute.op_part import OpPart
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path, walk
+from chipmodel.model.commands import Acquire, Command, Compute, DmaStart, DmaWait, Repeat, resolve_path
 from chipmodel.model.program import Op, Program
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import balanced
 from chipmodel.pipeline.plan import plan
@@ -22,6 +23,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
 from dma.stream import streamers
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -90,8 +92,7 @@ def _other_rows(command: Command) -> Command:
 
 def _swapped_weights(command: Command) -> Command:
     """Weights of the first slice instead of the command's own."""
-    assert isinstance(command, DmaStart)
-    return replace(command, psram=0)
+    return replace(of_kind(DmaStart, command), psram=0)
 
 
 def _reversed(command: Command) -> Command:

@@ -25,6 +25,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.program import Loop, Op, Program, Tensor
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.work import Vector
+from tests.support.narrowed import of_kind
 
 SIZE = 8
 X = np.arange(SIZE, dtype=np.uint8)
@@ -126,8 +127,7 @@ def four_copies(
 def test_slices_move_on_with_each_iteration_and_begin_again_at_the_home(ahead: int, wanted: int) -> None:
     """The last of four iterations loads bytes 6 and 7 of ``x``; one ahead it is 0 and 1 again."""
     (made,) = network().body
-    assert isinstance(made, Op)
-    program = replace(network(), body=(Loop("loop", 4, (replace(made, sliced="x", slices=4),)),))
+    program = replace(network(), body=(Loop("loop", 4, (replace(of_kind(Op, made), sliced="x", slices=4),)),))
     share = Share(Interval(0, 1), 4)
     at = Located(Part("x", share), 0, 2)
     load = replace(start("load", "x", 0, HOME_X, 2), at=at, advance=2, ahead=ahead)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.yaml_file import read_yaml, validate
 from tests.support.mistakes import mistakes
+from tests.support.narrowed import of_kind
 
 FILE = "f.yaml"
 
@@ -85,10 +86,8 @@ def test_a_good_document_becomes_the_model() -> None:
     text = f"name: a\nops:\n{branch}\n- {{op: add, inputs: [a], from: b}}"
     net = validate(Net, read_yaml(text, FILE))
     first, second = net.ops
-    assert isinstance(first, If)
-    assert isinstance(first.arms["x"][0], Conv)
-    assert isinstance(second, Add)
-    assert second.source == "b"
+    assert isinstance(of_kind(If, first).arms["x"][0], Conv)
+    assert of_kind(Add, second).source == "b"
 
 
 @pytest.mark.parametrize(("place", "text", "what", "hint"), mistakes("yaml_values"))

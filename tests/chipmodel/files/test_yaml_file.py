@@ -12,6 +12,7 @@ from chipmodel.files.text_file import read_text
 from chipmodel.files.yaml_file import read_yaml
 from chipmodel.files.yaml_tree import MAX_DEPTH, MAX_VALUES, Document
 from tests.support.mistakes import mistakes
+from tests.support.narrowed import of_kind, some
 from tests.support.work import calls
 
 FILE = "f.yaml"
@@ -63,8 +64,7 @@ def refused(text: str) -> BadInput:
     ],
 )
 def test_scalars_of_the_core_schema(text: str, value: object) -> None:
-    data = read_yaml(f"a: {text}\n" if text != "-" else "a:\n-\n", FILE).data
-    assert isinstance(data, dict)
+    data = of_kind(dict, read_yaml(f"a: {text}\n" if text != "-" else "a:\n-\n", FILE).data)
     assert data["a"] == value
     assert type(data["a"]) is type(value)
 
@@ -211,8 +211,7 @@ def test_malicious_files_are_refused_after_little_work(
     (error,) = errors
     assert what in error.what
     assert len(str(error)) < 500
-    assert error.where is not None
-    assert error.where.line > 0
+    assert some(error.where).line > 0
 
 
 def test_the_limits_themselves_are_allowed() -> None:

@@ -16,7 +16,8 @@ from chipmodel.hardware.psram_device import (
     overhead_clocks,
 )
 from chipmodel.hardware.psram_parts import DEVICES, device_named
-from chipmodel.timing.bursts import bursts_of, held_clocks
+from chipmodel.timing.bursts import held_clocks
+from tests.support.bursts import bursts_of
 
 
 def at(name: str, mhz: Fraction | int, **settings: object) -> Device:

@@ -11,6 +11,7 @@ from chipmodel.hardware.energy import COUNTED, STATIC, EnergyCosts
 from chipmodel.hardware.fields import FIELDS, children
 from chipmodel.hardware.further_memories import FurtherMemory, memory_path
 from chipmodel.model.fit import further_addresses
+from tests.support.narrowed import some
 
 CHIP = """
 base: luna-arcs
@@ -24,8 +25,7 @@ def test_a_chip_file_without_energy_has_none() -> None:
 
 
 def test_numbers_that_a_file_leaves_out_are_zero() -> None:
-    energy = parse_chip(CHIP, "mine.yaml").energy
-    assert energy is not None
+    energy = some(parse_chip(CHIP, "mine.yaml").energy)
     assert {key for key, number in energy.pj.items() if number} == {"mac_int8"}
     assert children("energy.pj") == tuple(COUNTED)
     assert FIELDS["energy.pj.cycle"].unit == "picojoules"
@@ -50,8 +50,7 @@ def test_what_is_counted_goes_with_the_square_of_the_supply() -> None:
 
 
 def test_without_a_supply_the_numbers_are_as_they_are() -> None:
-    energy = load_chip("luna-arcs", ["energy.model=counted", "energy.pj.cycle=3"]).energy
-    assert energy is not None
+    energy = some(load_chip("luna-arcs", ["energy.model=counted", "energy.pj.cycle=3"]).energy)
     assert energy.picojoules({"cycle": 5}, Fraction(1)) == {"clock": 15}
 
 

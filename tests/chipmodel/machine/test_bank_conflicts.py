@@ -101,25 +101,6 @@ def test_no_cycle_is_lost_with_two_ports() -> None:
     assert BankConflicts(BankMap(1000, 2, 1, "dma first", True)).run(pair, start, limits).op < 400
 
 
-LUNA = BankMap(unit=16, count=8, ports=1, arbitration="round robin", blocks=False)
-
-
-@pytest.mark.parametrize(
-    ("address", "width", "banks"),
-    [
-        (0, 16, {0}),
-        (15, 1, {0}),
-        (15, 2, {0, 1}),
-        (112, 16, {7}),
-        (120, 16, {7, 0}),
-        (128, 8, {0}),
-        (3, 128, set(range(8))),
-    ],
-)
-def test_words_go_to_the_banks_in_turn(address: int, width: int, banks: set[int]) -> None:
-    assert LUNA.mask(address, width) == sum(1 << bank for bank in banks)
-
-
 @given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 20), st.integers(1, 9))
 def test_a_mask_holds_the_bank_of_every_byte(address: int, width: int, unit: int, count: int) -> None:
     banks = BankMap(unit, count, 1, "npu first", False)

@@ -13,6 +13,7 @@ from chipmodel.machine.energy import RunEnergy, result_energy
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.totals import RunTotals, run_totals
+from tests.support.narrowed import some
 from workloads.load import load
 
 SUPPLY = (
@@ -32,9 +33,7 @@ def simulated(workload: str, preset: str = "luna-arcs", cores: int = 1) -> Resul
 def energy_with(result: Result, *settings: str) -> RunEnergy:
     """The energy of a run on a chip where nothing but the settings takes any."""
     chip = with_overrides(result.chip, [*SUPPLY, *(f"energy.{each}" for each in settings)])
-    found = result_energy(replace(result, chip=chip))
-    assert found is not None
-    return found
+    return some(result_energy(replace(result, chip=chip)))
 
 
 COUNTS: dict[str, Callable[[RunTotals], int]] = {

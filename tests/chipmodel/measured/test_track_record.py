@@ -10,6 +10,7 @@ from chipmodel.hardware.measured_networks import APART
 from chipmodel.measured.track_record import track_record, traits_of
 from chipmodel.model.program import Program
 from dma.residency.fitted import fitted
+from tests.support.narrowed import some
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -51,20 +52,17 @@ def test_the_kernels_of_a_cpu_are_part_of_the_class() -> None:
 
 
 def test_a_measured_network_is_the_nearest_to_itself() -> None:
-    record = track_record(load("zoo:yolo11?input=256&classes=1"), BOARD)
-    assert record
-    assert record.like
+    record = some(track_record(load("zoo:yolo11?input=256&classes=1"), BOARD))
     assert record.nearest.workload == "zoo:yolo11?input=256&classes=1"
     assert record.warnings == ()
-    assert len(record.like.networks) == 44
+    assert len(some(record.like).networks) == 44
 
 
 def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
     builder = ProgramBuilder("net")
     hidden = builder.conv("c", builder.input("x", (1, 8, 32, 32)), 8, 1, bias=False)
     builder.elementwise("gelu", "g", [hidden])
-    record = track_record(builder.build(), BOARD)
-    assert record
+    record = some(track_record(builder.build(), BOARD))
     kinds, sizes = record.warnings
     assert kinds == "no measured network has ops of kind gelu"
     assert sizes.startswith("this network is outside the measured sizes: 65.54 k MACs (measured: ")
@@ -73,23 +71,20 @@ def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
 
 def test_of_a_class_that_is_too_far_off_no_error_is_promised() -> None:
     slow = tuple(replace(row, measured=2 * row.measured) for row in BOARD.measured)
-    record = track_record(load("zoo:yolo11?input=256&classes=1"), replace(BOARD, measured=slow))
-    assert record
+    record = some(track_record(load("zoo:yolo11?input=256&classes=1"), replace(BOARD, measured=slow)))
     assert record.warnings[0].startswith(
         "no error can be promised of networks with tensors in SharedMemory: 5"
     )
 
 
 def test_a_network_of_floats_is_like_none_that_was_measured() -> None:
-    record = track_record(load("zoo:yolo11?input=256&classes=1", dtype="float32"), BOARD)
-    assert record
+    record = some(track_record(load("zoo:yolo11?input=256&classes=1", dtype="float32"), BOARD))
     assert "no measured network computes in float32" in record.warnings
 
 
 def test_a_class_that_was_not_measured_is_said() -> None:
     few = tuple(row for row in BOARD.measured if row.traits.kind == "tensors in SharedMemory")
-    record = track_record(program(1409 << 10), replace(BOARD, measured=few))
-    assert record
+    record = some(track_record(program(1409 << 10), replace(BOARD, measured=few)))
     assert record.like is None
     assert record.interval(1.0) is None
     assert record.warnings[0] == "no measured network has tensors that leave SharedMemory"
@@ -103,24 +98,21 @@ def test_rows_of_other_networks_are_like_none() -> None:
 
 def test_the_interval_is_of_measured_by_predicted() -> None:
     chip: Chip = with_overrides(BOARD, ["core_mhz=1000"])
-    record = track_record(load("zoo:mobilenetv2?width=0.35&input=128"), chip)
-    assert record
-    assert record.like
-    low, high = record.like.interval
+    record = some(track_record(load("zoo:mobilenetv2?width=0.35&input=128"), chip))
+    like = some(record.like)
+    low, high = like.interval
     assert record.interval(10.0) == (10 * low, 10 * high)
-    inside = [row for row in record.like.networks if low <= row.measured / row.held_out <= high]
-    assert len(inside) / len(record.like.networks) >= 0.8
+    inside = [row for row in like.networks if low <= row.measured / row.held_out <= high]
+    assert len(inside) / len(like.networks) >= 0.8
 
 
 def test_a_setting_that_was_not_measured_is_said() -> None:
     cores = "npu.vector.cores=2"
     network = load("zoo:mobilenetv2")
     known, changed = (
-        track_record(network, load_chip("esp32s3", settings))
+        some(track_record(network, load_chip("esp32s3", settings)))
         for settings in ([cores], [cores, "core_mhz=160"])
     )
-    assert known
-    assert changed
     assert known.warnings == ()
     assert changed.warnings == ("no network was measured with core_mhz=160",)
     assert not load_chip("esp32s3", [cores]).before
@@ -129,9 +121,7 @@ def test_a_setting_that_was_not_measured_is_said() -> None:
 def test_a_class_that_was_measured_with_other_settings_only_says_so() -> None:
     """The only measured network of this chip had its weights in MRAM, not in HyperRAM."""
     network, settings = load("zoo:mobilenetv2"), load_chip("alif-e7").measured[0].workload.split()[1:]
-    other, same = (track_record(network, load_chip("alif-e7", given)) for given in ([], settings))
-    assert other
-    assert same
+    other, same = (some(track_record(network, load_chip("alif-e7", given))) for given in ([], settings))
     measured = (
         "networks with tensors in SharedMemory were measured with other settings: weights.memory=mram, "
     )

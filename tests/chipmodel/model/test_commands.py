@@ -14,11 +14,11 @@ from chipmodel.model.commands import (
     Repeat,
     clash,
     resolve_path,
-    walk,
 )
 from chipmodel.model.program import MAX_ITERATIONS
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
+from chipmodel.model.tree import walk
 
 
 def wait(name: str) -> DmaWait:

@@ -11,6 +11,7 @@ from chipmodel.model.live_sets import (
 )
 from chipmodel.model.plan import Buffer, Problem
 from solvers.core.bounds import contention
+from tests.support.narrowed import some
 
 SPANS = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 6)), max_size=3)
 BUFFERS = st.lists(st.tuples(st.integers(0, 9), SPANS), max_size=7)
@@ -58,8 +59,7 @@ def test_aliases_need_only_the_largest_of_them() -> None:
     buffers = (Buffer("a", 8, live), Buffer("b", 3, (Interval(2, 9),)), Buffer("c", 5, live))
     problem = Problem(buffers, colocated=(("a", "b"),))
     assert live_bytes_curve(problem) == [(0, 13), (4, 3), (9, 0)]
-    found = largest_alive(problem, live_bytes_curve(problem))
-    assert found is not None
+    found = some(largest_alive(problem, live_bytes_curve(problem)))
     assert (found.bytes, [b.name for b in found.buffers]) == (13, ["a", "c"])
 
 

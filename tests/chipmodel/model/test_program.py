@@ -13,18 +13,8 @@ from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.identity import Same
-from chipmodel.model.program import (
-    If,
-    Loop,
-    Node,
-    Op,
-    Program,
-    nodes,
-    numbered_nodes,
-    ops,
-    rewritten,
-    with_ops,
-)
+from chipmodel.model.program import If, Loop, Node, Op, Program, numbered_nodes, ops, rewritten, with_ops
+from chipmodel.model.tree import walk
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work, output_share
 from chipmodel.npu.cycles import op_cycles
 from tests.support.random_programs import TreeShape, random_program
@@ -48,7 +38,7 @@ def random_path(program: Program, random: Random) -> dict[str, str]:
 def test_an_op_runs_along_a_path_as_often_as_it_is_counted(seed: int) -> None:
     program = tree(seed)
     path = random_path(program, Random(seed))
-    runs = Counter(op.name for op in program.ops_along(path))
+    runs = Counter(op.name for op, _ in program.runs_along(path))
     counts = {op.name: times for op, times in program.op_counts(path)}
     assert list(counts) == [op.name for op in program.ops()]
     assert {name: times for name, times in counts.items() if times} == runs
@@ -63,7 +53,7 @@ def test_the_graph_has_an_edge_from_whoever_made_what_an_op_reads(seed: int) -> 
     assert set(graph) == {*order, *program.inputs}
     assert sum(graph.nodes[name]["macs"] for name in graph) == sum(op.work.macs for op in program.ops())
     makers = {name: name for name in program.inputs}
-    for op in program.ops_along(random_path(program, Random(seed))):
+    for op, _ in program.runs_along(random_path(program, Random(seed))):
         for name in op.inputs:
             maker = makers.get(name, name)
             if order.get(maker, -1) < order[op.name]:
@@ -93,7 +83,7 @@ def test_a_rewritten_program_has_the_same_shape(seed: int) -> None:
         return replace(node, name=node.name.upper())
 
     everything = rewritten(program.body, shouted)
-    assert [n.name for n in nodes(everything)] == [n.name.upper() for n in program.nodes()]
+    assert [n.name for n in walk(everything)] == [n.name.upper() for n in program.nodes()]
     only_ops = with_ops(program.body, lambda op: replace(op, cycles=7))
     assert all(op.cycles == 7 for op in ops(only_ops))
     originals = {op.name: op for op in program.ops()}

@@ -21,6 +21,7 @@ from chipmodel.npu.ethos_blocks import choose_block
 from chipmodel.npu.ethos_layers import Layer, Size, layer_of
 from chipmodel.npu.ethos_u85_blocks import choose_u85_block
 from tests.support.folders import ROOT
+from tests.support.narrowed import of_kind
 
 VELA = ROOT / "tests" / "data"
 """Answers of ethos-u-vela 5.2.0, its own configurations Ethos_U55_High_End_Embedded, Ethos_U65_Embedded and
@@ -124,8 +125,7 @@ def test_wide_accumulators_wait_longer_on_the_smallest_u85() -> None:
 @pytest.mark.parametrize("macs", list(CHIPS))
 def test_border_blocks_take_what_lies_inside(macs: str) -> None:
     """Never longer than whole blocks, and the same where blocks divide the output."""
-    ethos = NPUS[macs].ethos
-    assert isinstance(ethos, EthosNpu)
+    ethos = of_kind(EthosNpu, NPUS[macs].ethos)
     inside = replace(ethos, partial_blocks=True)
     uneven = Layer("convolution", Size(1, 148, 250), Size(1, 148, 2000), (1, 32))
     assert layer_cycles(inside, uneven, "conv") < layer_cycles(ethos, uneven, "conv")
@@ -139,8 +139,7 @@ def test_border_blocks_take_what_lies_inside(macs: str) -> None:
 def test_weights_are_read_again_for_each_block_through_the_port() -> None:
     """14 x 14 by 96 to 576 channels on 256 MACs: several blocks, and a port busier than the MAC array."""
     op = Op("op", "conv", Conv(Window(14, 14, 14, 14, 1, 1), 96, 576), ("x",), ("y",))
-    ethos = NPUS["256"].ethos
-    assert isinstance(ethos, EthosNpu)
+    ethos = of_kind(EthosNpu, NPUS["256"].ethos)
     without, including = (
         _cycles(replace(NPUS["256"], ethos=replace(ethos, weights_on_port=on)), op) for on in (False, True)
     )

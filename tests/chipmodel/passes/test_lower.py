@@ -35,6 +35,7 @@ from chipmodel.model.schedule import (
     Transfer,
 )
 from chipmodel.passes.lower import lower
+from tests.support.narrowed import of_kind
 
 ONE = Interval(0, 1)
 BUFFERS = {"p": BufferSpec("p", 64), "q": BufferSpec("q", 32)}
@@ -129,8 +130,7 @@ def test_addresses_are_the_plans_and_sizes_the_buffers() -> None:
 
 def test_runs_in_psram_are_the_schedules() -> None:
     moved = replace(transfer("x", "store", 0, 0), psram=40, home=Interval(32, 64), runs=2, pitch=16)
-    store = lowered((step(0),), moved)[1]
-    assert isinstance(store, DmaStart)
+    store = of_kind(DmaStart, lowered((step(0),), moved)[1])
     assert (store.psram, store.home, store.runs, store.pitch) == (40, Interval(32, 64), 2, 16)
     # Eight bytes in two runs of four: the second one begins at 56.
     assert (store.run_bytes, store.psram_end) == (4, 60)

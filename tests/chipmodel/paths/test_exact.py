@@ -215,12 +215,6 @@ def test_by_hand() -> None:
     assert paths.parts["l", None] == PartTotals(Fraction(3, 2), Fraction(21, 2), 7, 7)
 
 
-def test_transfers_in_flight_at_the_end_count() -> None:
-    late = Branch("g", (BranchArm("store", (start("y", 1, "store"),)), BranchArm("none", ())))
-    (end,) = walked(weighted_tree((compute("c", 3), late), Chances(), {}), PLAIN).ends.values()
-    assert (end.least, end.most) == (3, simulate((compute("c", 3), start("y", 1, "store")), PLAIN).cycles)
-
-
 def test_each_iteration_decides_again() -> None:
     commands = (Repeat("l", 2, (gate("g"),)),)
     (end,) = walked(weighted_tree(commands, Chances(), {}), PLAIN).ends.values()

@@ -18,6 +18,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.rewrites.steady_state import steady
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
 from tests.support.every_path import every_path, unrolled
+from tests.support.narrowed import some
 from workloads.load import load
 from workloads.zoo import build
 
@@ -28,9 +29,7 @@ QUARTER = Chances({"g": {"slow": Fraction(1, 4), "fast": Fraction(3, 4)}})
 
 
 def weigh(commands: tuple[Command, ...], effort: PathEffort | None = None, **choices: str) -> Paths:
-    paths = analyse_paths([commands], PLAIN, QUARTER, choices, effort or PathEffort())
-    assert paths is not None
-    return paths
+    return some(analyse_paths([commands], PLAIN, QUARTER, choices, effort or PathEffort()))
 
 
 def test_exact_costs_by_hand() -> None:
@@ -84,8 +83,7 @@ def test_paths_are_sampled_where_the_exact_analysis_is_too_costly() -> None:
 
 def test_the_default_sample_is_as_large_as_the_work_allows() -> None:
     def size(effort: PathEffort) -> int:
-        sample = weigh(COMMANDS, effort).sample
-        assert sample is not None
+        sample = some(weigh(COMMANDS, effort).sample)
         return sample.size
 
     assert size(PathEffort(passes=0)) == 16
@@ -112,8 +110,7 @@ def test_several_cores_are_simulated_path_by_path(effort: PathEffort, method: st
         for one in every_path(trees[0])
         for two in every_path(trees[1])
     ]
-    paths = analyse_paths(cores, PLAIN, QUARTER, {}, effort)
-    assert paths is not None
+    paths = some(analyse_paths(cores, PLAIN, QUARTER, {}, effort))
     assert paths.method == method
     assert paths.count == len(every)
     mean = sum(chance * cycles for chance, cycles in every)
@@ -131,8 +128,7 @@ def test_a_workload_from_file_to_answer() -> None:
     chip = load_chip("luna-arcs")
     program = load("workloads/gated_vision.yaml")
     result = with_paths(run(PlanRequest(program, chip)))
-    paths = result.paths
-    assert paths is not None
+    paths = some(result.paths)
     assert paths.worst.choices == {"gate": "face"}
     assert paths.worst.cycles == result.trace.cycles
     assert paths.worst.lower_bound == result.lower_bound_cycles
@@ -144,8 +140,7 @@ def test_a_workload_from_file_to_answer() -> None:
 def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None:
     """It knows that the inferences follow one another, so that it is above that of a loop of ops."""
     result = with_paths(run(PlanRequest(steady(build("dnn_kws"), 3), load_chip("gap9-psram"))))
-    assert result.paths is not None
-    assert result.paths.worst.lower_bound == result.lower_bound_cycles
+    assert some(result.paths).worst.lower_bound == result.lower_bound_cycles
 
 
 @pytest.mark.slow
@@ -158,7 +153,6 @@ def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
     def cycles(arm: str) -> int:
         return run(request, {"gate": arm}).trace.cycles
 
-    paths = with_paths(run(request)).paths
-    assert paths is not None
+    paths = some(with_paths(run(request)).paths)
     assert paths.method == "exact"
     assert (paths.worst.cycles, paths.best.cycles) == (cycles("face"), cycles("nothing"))

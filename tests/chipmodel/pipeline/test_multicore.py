@@ -13,10 +13,11 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
-from chipmodel.model.commands import Command, DmaStart, walk
+from chipmodel.model.commands import Command, DmaStart
 from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Program
 from chipmodel.model.trace import Trace
+from chipmodel.model.tree import walk
 from chipmodel.passes.lower import lower
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.choices import CASCADE_AUTO

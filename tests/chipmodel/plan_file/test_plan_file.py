@@ -27,6 +27,7 @@ from chipmodel.verify.plan_file import verify_file
 from reports.export.layout import layout_of
 from tests.support.chips import tiny_chip
 from tests.support.mistakes import mistakes
+from tests.support.narrowed import some
 from tests.support.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
@@ -192,8 +193,7 @@ DELETE = object()
 @pytest.mark.parametrize(("at", "written", "message"), mistakes("plan_file"))
 def test_a_malformed_value_is_named_by_its_path_and_place(at: str, written: str, message: str) -> None:
     text = damaged(json.loads(at), DELETE if written == "gone" else json.loads(written))
-    error = refusal_of(text)
-    assert error is not None
+    error = some(refusal_of(text))
     assert error.what.startswith(message)
     assert len(str(error)) < 300
     wrong = json.loads(text)

@@ -1,7 +1,6 @@
 """In-place reuse by the kind of op: what is marked, what it saves, and that plans stay correct."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -9,8 +8,9 @@ from hypothesis import assume, given, settings, strategies as st
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Compute, walk
+from chipmodel.model.commands import Compute
 from chipmodel.model.program import Loop, Op, Program, ops
+from chipmodel.model.tree import walk
 from chipmodel.model.work import Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.passes.lower import lower
@@ -31,11 +31,11 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.offsets import check
 from solvers.registry import packers
 from tests.chipmodel.machine.test_simulate import PLAIN
+from tests.fuzz.execution import random_concats
 from tests.support.chips import with_memory
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.narrowed import of_kind, some
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
 
 CHIP = load_chip("luna-csk6", ())
 
@@ -151,8 +151,7 @@ def test_a_concat_input_that_is_read_later_is_copied() -> None:
     assert concat.absorbs == ("b",)
     planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     assert verify(program, planned.commands, CHIP) == ()
-    left = left_to_move(program, concat, frozenset({"b"}))
-    assert left is not None
+    left = some(left_to_move(program, concat, frozenset({"b"})))
     step = next(c for c in walk(planned.commands) if isinstance(c, Compute) and c.op == "both")
     assert step.cycles == op_cycles(CHIP.npu, left, left.work.rows, 1) < op_cycles(CHIP.npu, concat, 8, 1)
 
@@ -174,16 +173,6 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
     assert all(steps[f"cat{layer}"].cycles == 0 for layer in range(4))
     base = steps["stem"].writes[0].offset
     assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [32, 64, 96, 128]
-
-
-def test_where_memory_is_tight_concat_inputs_are_placed_separately() -> None:
-    program = reuse(inception(), "all")
-    tight = replace(CHIP, shared_memory=replace(CHIP.shared_memory, bytes=1024))
-    result = run(PlanRequest(program, tight, "exact", "sync"))
-    commands = lower(result.schedule, result.solved.plan)
-    assert result.fits
-    assert verify(program, commands, tight) == ()
-    assert result.trace.cycles >= result.lower_bound_cycles
 
 
 def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
@@ -211,10 +200,8 @@ def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
     """``a`` is 256 of 1024 bytes, ``b`` 768: with ``b`` in place a quarter is left to read and to write."""
     program = inception()
     concat = op_named(program, "both")
-    left = left_to_move(program, concat, frozenset({"b"}))
-    assert left is not None
-    assert isinstance(concat.work, Vector)
-    assert left.work == replace(concat.work, elements=256, in_bytes=256, out_bytes=256)
+    left = some(left_to_move(program, concat, frozenset({"b"})))
+    assert left.work == replace(of_kind(Vector, concat.work), elements=256, in_bytes=256, out_bytes=256)
     assert left_to_move(program, concat, frozenset({"a", "b"})) is None
     assert left_to_move(program, concat, frozenset()) is concat
     timed = replace(concat, cycles=100)
@@ -245,35 +232,6 @@ def test_marking_changes_nothing_else() -> None:
     assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
 
 
-def concats(seed: int) -> Program:
-    """A random chain of layers that join, add and rectify what came before."""
-    random = Random(seed)
-    net = ProgramBuilder(f"concats-{seed}")
-    values = [net.input("x", (1, random.randint(1, 4), 4, 4))]
-    for index in range(random.randint(2, 9)):
-        values.append(_layer(net, random, values, f"l{index}"))
-    for value in random.sample(values[1:], random.randint(1, min(2, len(values) - 1))):
-        net.output(value)
-    if values[-1].name not in net.build().outputs:
-        net.output(values[-1])
-    return net.build()
-
-
-def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) -> Value:
-    x = random.choice(values[-3:])
-    alike = [v for v in values if v.shape == x.shape]
-    kind = random.randrange(4)
-    if kind == 0:
-        return net.conv(name, x, random.randint(1, 6), 3, pad=1)
-    if kind == 1:
-        return net.elementwise("add", name, [x, random.choice(alike)])
-    if kind == 2:
-        return net.elementwise("relu", name, [x])
-    parts = random.choices(values[-4:], k=random.randint(2, 3))
-    channels = sum(part.shape[1] for part in parts)
-    return net.vector("concat", name, parts, (1, channels, 4, 4), rows=4)
-
-
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
@@ -285,7 +243,7 @@ def _layer(net: ProgramBuilder, random: Random, values: list[Value], name: str) 
 def test_every_plan_is_correct_and_both_machines_agree(
     seed: int, choice: InPlace, streamer: str, size: int
 ) -> None:
-    program = reuse(concats(seed), choice)
+    program = reuse(random_concats(seed), choice)
     chip = with_memory(PLAIN, size)
     try:
         result = run(PlanRequest(program, chip, "large-first", streamer))
@@ -298,15 +256,6 @@ def test_every_plan_is_correct_and_both_machines_agree(
         assert verify(result.program, commands, chip) == ()
     assert step_through(commands, chip) == simulate(commands, chip)
     assert result.trace.cycles >= result.lower_bound_cycles
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(CHOICES))
-def test_control_flow_keeps_its_values(seed: int, choice: InPlace) -> None:
-    program = reuse(random_program(seed, TreeShape(depth=2)), choice)
-    planned = plan(PlanRequest(program, CHIP))
-    assert verify(program, planned.commands, CHIP) == ()
 
 
 @pytest.mark.parametrize("packer", sorted(packers()))

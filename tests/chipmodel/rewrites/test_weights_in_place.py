@@ -8,8 +8,9 @@ import pytest
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Chip, InPlaceReading, InPlaceWish
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.commands import Compute, DmaStart, walk
+from chipmodel.model.commands import Compute, DmaStart
 from chipmodel.model.program import Op, Program
+from chipmodel.model.tree import walk
 from chipmodel.npu.cycles import op_cycles, op_phases
 from chipmodel.npu.least_costs import least_cycles
 from chipmodel.pipeline.plan import plan

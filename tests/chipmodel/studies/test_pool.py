@@ -17,6 +17,7 @@ from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
 from tests.chipmodel.studies.support import tasks
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 from tests.support.work import wait_until
 
 QUICK = "workloads: [zoo:ds_cnn, zoo:autoencoder]\npackers: [large-first, pool]\nchips: [gap9-psram, esp32s3]"
@@ -103,8 +104,7 @@ def test_workers_end_with_their_answers_and_with_their_process() -> None:
         "        print(pid, flush=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    assert process.stdout is not None
-    orphan = int(process.stdout.readline())
+    orphan = int(some(process.stdout).readline())
     assert running(orphan)
     process.kill()
     process.communicate()

@@ -11,6 +11,7 @@ from chipmodel.studies.study_file import DEFAULT_WORKLOADS, KEYS, MOST_POINTS, S
 from solvers.registry import packers
 from tests.support.folders import WORKLOADS
 from tests.support.mistakes import mistakes
+from tests.support.narrowed import some
 from workloads.zoo import networks
 
 SMALL = WORKLOADS / "study_small.yaml"
@@ -78,8 +79,7 @@ def test_values_stay_as_they_are_written() -> None:
 def test_mistakes_have_a_line_a_column_and_a_hint(text: str, place: str, what: str) -> None:
     with pytest.raises(BadInput, match=what) as caught:
         study(text)
-    where = caught.value.where
-    assert where is not None
+    where = some(caught.value.where)
     assert f"{where.line}:{where.column}" == place, str(caught.value)
 
 

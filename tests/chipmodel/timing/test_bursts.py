@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import Collision, Crossing, Device, burst_clocks, ce_low_clocks
 from chipmodel.hardware.psram_parts import DEVICES, device_named
-from chipmodel.timing.bursts import assert_legal, bursts_of, held_clocks
+from chipmodel.timing.bursts import held_clocks
 from chipmodel.timing.split import split, wall
+from tests.support.bursts import assert_legal, bursts_of
 
 COLLISIONS: tuple[Collision, ...] = ("none", "worst", "expected", "phase")
 

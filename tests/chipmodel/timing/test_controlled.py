@@ -22,6 +22,7 @@ from chipmodel.timing.interruptions import interruptions
 from chipmodel.timing.shape import shape_of
 from chipmodel.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
 from tests.support.folders import HARDWARE
+from tests.support.narrowed import of_kind
 
 TABLES = HARDWARE
 PULP, COPY, SERIAL, LPDDR4 = map(load_chip, ("pulp-hyperbus", "axi-cdma", "ef-psram", "imx93-lpddr4"))
@@ -69,8 +70,7 @@ def test_skipped_repetitions_of_phases_change_nothing(
     clocks: tuple[int, int], words: list[int], reads: int
 ) -> None:
     """Against one run for each read, in which there is nothing to skip."""
-    assert isinstance(PULP.dma, HyperBusDma)
-    bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), PULP.dma)
+    bus = HyperBus(Clock(Fraction(clocks[0])), Clock(Fraction(clocks[1])), of_kind(HyperBusDma, PULP.dma))
     for wait in (1 / bus.ck.mhz, bus._shortest_wait()):  # pyright: ignore[reportPrivateUsage]
         many = bus._last_beat([(reads, w) for w in words], wait)  # pyright: ignore[reportPrivateUsage]
         single = [(1, w) for w in words for _ in range(reads)]
@@ -150,14 +150,3 @@ def test_long_transfers_come_to_the_cycles_a_byte(chip: Chip) -> None:
     for direction in DIRECTIONS:
         long = transfer_cycles(chip, direction, 1 << 30)
         assert long == pytest.approx(float(cycles_per_byte(chip, direction)) * (1 << 30), rel=0.001)
-
-
-def test_chips_that_would_hold_ce_low_or_high_wrongly_are_caught_in_use() -> None:
-    """A chip file that says so is refused (test_chip_file); this is the simulator's own assertion."""
-    for limit in (
-        replace(PULP.psram, ce_low_max_us=Fraction(3)),
-        replace(PULP.psram, ce_high_ns=Fraction(61)),
-    ):
-        broken = replace(PULP, psram=limit)
-        with pytest.raises(AssertionError, match=r"CE# (low|high) for"):
-            transfer_cycles(broken, "load", 64)

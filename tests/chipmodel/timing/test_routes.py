@@ -13,7 +13,6 @@ from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.clocks import Clock
 from chipmodel.hardware.psram_parts import device_named
-from chipmodel.timing.bursts import assert_legal, bursts_of
 from chipmodel.timing.routes import (
     PsramPort,
     TransferRoute,
@@ -23,6 +22,7 @@ from chipmodel.timing.routes import (
     shared_to_psram,
 )
 from chipmodel.timing.transfer import burst_routes_of, route_cycles
+from tests.support.bursts import assert_legal, bursts_of
 from tests.support.folders import HARDWARE
 
 LUNA = load_chip("luna-arcs")

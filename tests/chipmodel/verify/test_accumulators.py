@@ -16,6 +16,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 
 OPS = ("conv", "pool", "dense")
@@ -55,9 +56,7 @@ def place_of(commands: list[Command], label: str) -> int:
 
 
 def step(commands: list[Command], label: str) -> Compute:
-    found = commands[place_of(commands, label)]
-    assert isinstance(found, Compute)
-    return found
+    return of_kind(Compute, commands[place_of(commands, label)])
 
 
 @pytest.mark.parametrize(

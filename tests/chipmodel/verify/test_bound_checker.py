@@ -23,8 +23,9 @@ from chipmodel.verify import bound_checker
 from chipmodel.verify.bound_checker import Wrong, check, digest_of
 from dma.columns.plan_ways import PlanWays
 from tests.support.chips import LUNA_LIKE, with_memory
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 from tests.support.random_programs import TreeShape, random_program
 
 jsonschema: Any = import_module("jsonschema")
@@ -49,9 +50,8 @@ def exported(seed: int) -> tuple[str, int]:
     path, cascades = path_of(program), bool(seed % 3)
     made = listed_instance(program, chip, path, cascades, PlanWays())
     bound = listed_bound(program, chip, path, cascades, PlanWays())
-    assert made is not None
     assert bound is not None
-    return text_of(proof_of(program, made), program.name, chip, LISTED[cascades], path), bound.cycles
+    return text_of(proof_of(program, some(made)), program.name, chip, LISTED[cascades], path), bound.cycles
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, EACH))
@@ -143,26 +143,24 @@ def test_it_shares_no_line_with_the_product_and_imports_the_standard_library_alo
     assert {line for line in own & product if len(line) > 40} == set()
 
 
-def test_a_bound_from_the_command_line_and_by_the_checker_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bound_from_the_command_line_and_by_the_checker_alone(tmp_path: Path, call: Call) -> None:
     file, wrong = tmp_path / "bound.json", tmp_path / "wrong.json"
     tight = ("--chip", "luna-arcs", "--set", "shared_memory.bytes=48KiB", "--streamer", "sync")
-    assert call(capsys, "simulate", "workloads/early_exit.yaml", *tight, "--bound", file)[0] == 0
+    assert call("simulate", "workloads/early_exit.yaml", *tight, "--bound", file)[0] == 0
     said = "no plan of these"
-    code, out, _ = call(capsys, "check", file, "--bound")
+    code, out, _ = call("check", file, "--bound")
     assert code == 0
     assert out.startswith(f"correct: {said}")
     alone = subprocess.run([sys.executable, "-I", CHECKER, file], capture_output=True, text=True, check=True)
     assert alone.stdout.startswith(said)
     wrong.write_text(file.read_text().replace('"cycles": ', '"cycles": 1'))
-    code, out, _ = call(capsys, "check", wrong, "--bound")
+    code, out, _ = call("check", wrong, "--bound")
     assert (code, "digest" in out) == (1, True)
     assert subprocess.run([sys.executable, "-I", CHECKER, wrong], check=False).returncode == 1
-    code, _, err = call(capsys, "check", file)
+    code, _, err = call("check", file)
     assert (code, "for its workload" in err) == (2, True)
     wrong.write_text(file.read_text()[:-20])
-    code, _, err = call(capsys, "check", wrong, "--bound")
+    code, _, err = call("check", wrong, "--bound")
     assert (code, "not JSON" in err, "--bound FILE" in err) == (2, True, True)
 
 

@@ -9,7 +9,6 @@ from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.aligned_cuts import aligned_cuts
 from chipmodel.geometry.interval import Interval
-from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command, Compute, DmaStart, Located
 from chipmodel.model.program import Op, Program
@@ -19,14 +18,13 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.loaded_rings import loaded_ring, may_roll
-from reports.export.layout import Ring, layout_of, rings
 from tests.dma.residency.test_loaded_rings import SLOW
 from tests.support.chips import with_memory
+from tests.support.narrowed import some
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 NAMES = ("first", "second", "last")
-WHOLE = replace(SLOW, npu=replace(SLOW.npu, rolling_buffers=False))
 SIZES = [768, 900, 1100]
 """Bytes without room for rows ahead and with it, and for more rows of a step."""
 
@@ -48,20 +46,18 @@ def cascade(bands: int = 1, again: tuple[str, ...] = ()) -> Op:
 
 
 @cache
-def planned(size: int, rolls: bool = True) -> Planned:
-    chip = with_memory(SLOW if rolls else WHOLE, size)
-    found = plan_by_ways(PlanRequest(block(), chip, "large-first", "auto", cascade="auto"), {})
-    assert found is not None
-    return found
+def planned(size: int) -> Planned:
+    request = PlanRequest(block(), with_memory(SLOW, size), "large-first", "auto", cascade="auto")
+    return some(plan_by_ways(request, {}))
 
 
 def loads(commands: tuple[Command, ...]) -> list[DmaStart]:
     return [c for c in commands if isinstance(c, DmaStart) and c.at.rolls]
 
 
-def said(commands: tuple[Command, ...], chip: Chip = SLOW) -> str:
+def said(commands: tuple[Command, ...]) -> str:
     members = [each.members for each in planned(900).schedule.cascades]
-    return "; ".join(verify(block(), commands, chip, members))
+    return "; ".join(verify(block(), commands, SLOW, members))
 
 
 def executed(found: Planned, commands: tuple[Command, ...]) -> list[str]:
@@ -87,11 +83,6 @@ def test_rows_come_as_soon_as_those_in_their_places_have_been_read(size: int, ah
         each for each in planned(size).schedule.transfers if each.touched and each.part.share.rows.start > 3
     ]
     assert {each.due - each.issue for each in found} == ahead
-
-
-def test_a_chip_that_cannot_go_round_has_no_such_plan() -> None:
-    assert not loads(planned(900, rolls=False).commands)
-    assert "the NPU cannot address" in said(planned(900).commands, WHOLE)
 
 
 def test_rows_that_were_never_loaded_are_noticed_by_both() -> None:
@@ -182,9 +173,3 @@ def test_there_is_none_in_bands_or_where_no_row_is_read_twice() -> None:
     assert not may_roll(plain, 0)
     assert loaded_ring(op, 0, aligned_cuts(op.work.rows, op.work.rows), 1) is None
     assert loaded_ring(op, 0, aligned_cuts(op.work.rows, 16), 2) is None
-
-
-def test_the_header_names_the_rolling_buffer() -> None:
-    plan = plan_of_planned(planned(900), with_memory(SLOW, 900), "block", ())
-    found = {ring.tensor: ring for ring in rings(layout_of(plan, "plan.json"))}
-    assert found["x"] == Ring(found["x"].buffer, "x", 6 * 32, 32)

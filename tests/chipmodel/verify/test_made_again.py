@@ -16,6 +16,7 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.cascades.test_recomputed import chain
 from tests.support.chips import LUNA_LIKE
+from tests.support.narrowed import of_kind
 
 PROGRAM = chain(1, 3, 1, 3, skips=True)
 OPS = tuple(op.name for op in PROGRAM.ops())
@@ -74,8 +75,7 @@ def test_rows_are_not_there_after_the_step_that_reads_them() -> None:
     parts = [n for n, c in enumerate(commands) if isinstance(c, Compute) and c.op == "op2"]
     read = next(n for n, c in enumerate(commands) if isinstance(c, Compute) and c.op == "op3")
     second = next(n for n in parts if n > read)
-    again = commands[second]
-    assert isinstance(again, Compute)
+    again = of_kind(Compute, commands[second])
     assert again.rows == Interval(0, 1)
     left: list[Command] = [*commands[:second], *commands[second + 1 :]]
     members = [cascade.members for cascade in plan.schedule.cascades]

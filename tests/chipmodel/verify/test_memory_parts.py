@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
-from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart, Located
 from chipmodel.model.program import Program
@@ -19,17 +19,6 @@ from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
-def test_rows_are_held_by_the_shares_that_they_lie_in() -> None:
-    coverage = covered(share((0, 3)), share((3, 6)))
-    assert coverage.holds(share((0, 3)))
-    assert coverage.holds(share((2, 5)))
-    assert coverage.holds(share((5, 6)))
-    assert not coverage.holds(share((5, 7)))
-    assert not coverage.holds(share((6, 7)))
-    assert not coverage.holds(WHOLE)
-    assert covered(share((0, 3)), share((3, 8))).holds(share((0, 1), 5))  # the coverage is complete
-
-
 def test_shares_of_another_division_into_rows_hold_nothing() -> None:
     """Four of eight rows are two of four, but not where bytes are rounded up."""
     coverage = covered(share((0, 4)))
@@ -37,15 +26,6 @@ def test_shares_of_another_division_into_rows_hold_nothing() -> None:
     assert not covered(share((0, 1), 4), share((2, 4))).holds(share((0, 4)))
     # Shares of another division do no harm.
     assert covered(share((3, 4), 4), share((0, 4))).holds(share((1, 4)))
-
-
-def test_channels_count_in_every_row() -> None:
-    left, right = share((0, 2), 8, (0, 3), 4), share((0, 2), 8, (3, 4), 4)
-    assert covered(left, right).holds(share((0, 2)))
-    assert covered(left, right).holds(share((1, 2), 8, (2, 4), 4))
-    assert not covered(left).holds(share((0, 2)))
-    assert covered(left).holds(share((0, 1), 8, (0, 1), 4))
-    assert not covered(left, share((2, 4), 8, (3, 4), 4)).holds(share((0, 4)))
 
 
 def test_overlapping_shares_hold_only_themselves() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.verify.packing_answer import judge, read_claim
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.mistakes import mistakes
 from workloads.packing.problem_csv import parse_packing
 
@@ -75,45 +75,48 @@ def test_a_solvers_unverifiable_bound_is_reported_as_such() -> None:
         ("[1]", "a.json:1:1: expected an object, not a list"),
         ("{}", "the key 'status' is missing"),
         ("nonsense", "not JSON"),
-        (json.dumps(GOOD | {"verified": True}), "the key 'verified' is none of fits, gap"),
         ("[" * 100_000, "nested too deeply"),
-        (json.dumps(GOOD | {"peak_bytes": "12"}), "a.json:1:37: peak_bytes: expected a whole number"),
-        (json.dumps(GOOD | {"peak_bytes": -12}), "peak_bytes: expected a whole number of 0 or more, not -12"),
-        (
-            json.dumps(GOOD | {"capacity_bytes": 10**400}),
-            "capacity_bytes: an integer of 1329 bits is too large",
-        ),
-        (json.dumps(GOOD | {"status": "great"}), "status: expected optimal or feasible"),
-        (json.dumps(GOOD | {"status": ["optimal"]}), "status: expected optimal or feasible"),
-        (json.dumps(GOOD | {"offsets": [1]}), "offsets: expected an object, not a list"),
-        (json.dumps(GOOD | {"offsets": {"b1": None}}), "offsets.b1: expected a whole number"),
-        (json.dumps(GOOD | {"memories": 3}), "memories: expected a list, not 3"),
-        (json.dumps(GOOD | {"memories": ["m"]}), "memories[0]: expected an object, not 'm'"),
-        (json.dumps(GOOD | {"memories": [MEMORY | {"start": "0"}]}), "memories[0].start: expected a whole"),
-        (json.dumps(GOOD | {"memories": [MEMORY | {"name": 1}]}), "memories[0].name: expected a string"),
-        (
-            json.dumps(GOOD | {"memories": [MEMORY | {"start": 9}]}),
-            "a memory that begins at 9 cannot end at 8",
-        ),
-        (json.dumps(GOOD | {"memories": [MEMORY, MEMORY]}), "two memories have the name 'm'"),
-        (json.dumps(GOOD | {"memories": [MEMORY, MEMORY | {"name": "n"}]}), "'m' and 'n' overlap"),
-        (json.dumps(GOOD | {"certificate": {"kind": "Trust"}}), "certificate.kind: expected LiveSet or"),
-        (json.dumps(GOOD | {"certificate": {"kind": "Regions"}}), "certificate: the key 'bytes' is missing"),
-        (json.dumps(GOOD | {"offsets": {"\ud800": 1}}), "half a character"),
     ],
 )
-def test_a_document_that_is_not_an_answer_is_refused(text: str, message: str) -> None:
+def test_a_text_that_is_not_an_answer_is_refused(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         read_claim(text, "a.json")
     assert message in str(refused.value)
     assert "hint: give the file that chipmodel pack --json wrote" in str(refused.value)
 
 
-def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"verified": True}, "the key 'verified' is none of fits, gap"),
+        ({"peak_bytes": "12"}, "a.json:1:37: peak_bytes: expected a whole number"),
+        ({"peak_bytes": -12}, "peak_bytes: expected a whole number of 0 or more, not -12"),
+        ({"capacity_bytes": 10**400}, "capacity_bytes: an integer of 1329 bits is too large"),
+        ({"status": "great"}, "status: expected optimal or feasible"),
+        ({"status": ["optimal"]}, "status: expected optimal or feasible"),
+        ({"offsets": [1]}, "offsets: expected an object, not a list"),
+        ({"offsets": {"b1": None}}, "offsets.b1: expected a whole number"),
+        ({"memories": 3}, "memories: expected a list, not 3"),
+        ({"memories": ["m"]}, "memories[0]: expected an object, not 'm'"),
+        ({"memories": [MEMORY | {"start": "0"}]}, "memories[0].start: expected a whole"),
+        ({"memories": [MEMORY | {"name": 1}]}, "memories[0].name: expected a string"),
+        ({"memories": [MEMORY | {"start": 9}]}, "a memory that begins at 9 cannot end at 8"),
+        ({"memories": [MEMORY, MEMORY]}, "two memories have the name 'm'"),
+        ({"memories": [MEMORY, MEMORY | {"name": "n"}]}, "'m' and 'n' overlap"),
+        ({"certificate": {"kind": "Trust"}}, "certificate.kind: expected LiveSet or"),
+        ({"certificate": {"kind": "Regions"}}, "certificate: the key 'bytes' is missing"),
+        ({"offsets": {"\ud800": 1}}, "half a character"),
+    ],
+)
+def test_a_document_that_is_not_an_answer_is_refused(changes: dict[str, Any], message: str) -> None:
+    test_a_text_that_is_not_an_answer_is_refused(json.dumps(GOOD | changes), message)
+
+
+def test_from_the_command_line(tmp_path: Path, call: Call) -> None:
     problem, answer = tmp_path / "p.csv", tmp_path / "a.json"
     problem.write_text(TEXT)
-    assert call(capsys, "pack", str(problem), "--packer", "large-first", "--json", str(answer))[0] == 0
-    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    assert call("pack", str(problem), "--packer", "large-first", "--json", str(answer))[0] == 0
+    code, out, _ = call("check", str(answer), str(problem))
     assert (code, out) == (
         0,
         "correct: 5 buffers, optimal, peak 12 B; the bound of 12 B is verified: a live set\n",
@@ -121,9 +124,9 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     values = json.loads(answer.read_text())
     values["offsets"]["b1"] += 1
     answer.write_text(json.dumps(values))
-    code, out, _ = call(capsys, "check", str(answer), str(problem))
+    code, out, _ = call("check", str(answer), str(problem))
     assert (code, out[:6]) == (1, "wrong:")
     answer.write_text("{}")
-    code, out, err = call(capsys, "check", str(answer), str(problem))
+    code, out, err = call("check", str(answer), str(problem))
     assert (code, out) == (2, "")
     assert str(answer) in err

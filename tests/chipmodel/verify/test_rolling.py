@@ -11,16 +11,6 @@ def rows(start: int, stop: int, of: int = 10) -> Share:
     return Share(Interval(start, stop), of)
 
 
-def test_a_row_replaces_the_one_a_buffer_earlier() -> None:
-    """Ten rows of 4 bytes in a buffer of three: row 3 lies where row 0 did, and rows 1 to 3 remain."""
-    ring = RollingRows(40, 12)
-    for row in range(4):
-        ring = ring.add(rows(row, row + 1))
-    assert rows(1, 4) in ring
-    assert rows(0, 1) not in ring
-    assert ring.held == (Interval(4, 16),)
-
-
 def test_shares_count_in_bytes_whatever_their_division() -> None:
     ring = RollingRows(40, 12).add(rows(0, 3))
     assert rows(1, 6, 20) in ring

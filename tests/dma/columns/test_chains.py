@@ -29,6 +29,7 @@ from solvers.columns.kernel import (
     Stretch,
     take_ways,
 )
+from tests.support.narrowed import of_kind, some
 from workloads.load import load
 
 ROOM = 1 << 30
@@ -68,8 +69,7 @@ def ways(
     passes, a byte in a cycle."""
     numbers = SharedNumbers(chip.npu, ops)
     inside = tuple(accumulating(program, op) for op in ops)
-    stretch = ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch(chain)
-    assert stretch is not None
+    stretch = some(ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch(chain))
     choice = np.array([(*chain.heights, chain.bands - 1)], np.int64)
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
     everywhere = STAYS | BEFORE | AFTER if stays else PASSES
@@ -111,13 +111,12 @@ def test_a_cascade_takes_the_cycles_and_bytes_of_its_op(chip: str, data: st.Data
         made = cascade_op(program, ops, CascadeChoice(names, heights, target.npu.rolling_buffers))
     except ValueError:
         return
-    assert isinstance(made.work, CascadeWork)
     chain, leaving = Chain(heights, (), 1, True), frozenset(made.outputs)
     (way,) = ways(program, target, ops, leaving, chain, ROOM)
     exact = target.npu.rolling_buffers  # else cycles between two rungs are those of the lower one
     assert way[3] == cascade_cycles(target.npu, made) if exact else way[3] <= cascade_cycles(target.npu, made)
     operands = sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs))
-    most = made.work.workspace + program.block_bytes(made) + operands
+    most = of_kind(CascadeWork, made.work).workspace + program.block_bytes(made) + operands
     assert ways(program, target, ops, leaving, chain, most)
     assert not ways(program, target, ops, leaving, chain, operands - 1)
 

@@ -7,9 +7,10 @@ from hypothesis import given, strategies as st
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.commands import DmaStart, walk
+from chipmodel.model.commands import DmaStart
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify

@@ -8,8 +8,9 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat, walk
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.program import Node, Program
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.stream import stream

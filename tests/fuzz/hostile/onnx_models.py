@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.hostile.values import NAMES
-from tests.workloads.from_onnx.support_models import helper, ints, model, node, onnx, zeros
+from tests.workloads.from_onnx.support_models import helper, ints, model, node, nodes, onnx, zeros
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The least and the largest integer that an attribute can have."""
@@ -13,17 +13,8 @@ SIZES = (0, -1, 1, 3, 64, 65, 1 << 20, 1 << 31, 1 << 40, 1 << 53, MOST, LEAST)
 PLACES = ("0", "-1", "3", "1e3", "9" * 30, str(MOST), "", "\0")
 """Offsets and lengths in a file of data."""
 OPS = (
-    "Relu",
-    "Conv",
-    "ConstantOfShape",
-    "Reshape",
-    "Loop",
-    "Softmax",
-    "Split",
-    "Gather",
-    "Foo",
-    "LSTM",
-    "Einsum",
+    *("Relu", "Conv", "ConstantOfShape", "Reshape", "Loop", "Softmax"),
+    *("Split", "Gather", "Foo", "LSTM", "Einsum"),
 )
 
 
@@ -31,41 +22,29 @@ OPS = (
 def models() -> tuple[bytes, ...]:
     """Valid models: a feed-forward one, one whose shapes are computed, one with branches and loops."""
     conv = model(
-        [
-            node("Conv", "x w b", "c", "c1", pads=[1, 1, 1, 1], strides=[2, 2]),
-            node("Relu", "c", "r"),
-            node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
-            node("Concat", "p p", "j", axis=1),
-            node("GlobalAveragePool", "j", "g"),
-            node("Flatten", "g", "f"),
-            node("Gemm", "f v", "y", transB=1),
-        ],
+        nodes(
+            *("c1 = Conv x w b; pads: [1, 1, 1, 1], strides: [2, 2]", "r = Relu c1"),
+            *("p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "j = Concat p p; axis: 1"),
+            *("g = GlobalAveragePool j", "f = Flatten g", "y = Gemm f v; transB: 1"),
+        ),
         {"x": (1, 3, 8, 8)},
         "y",
         {"w": (4, 3, 3, 3), "b": (4,), "v": (5, 8)},
     )
+    numbers = {"zero": (0,), "minus": (-1,), "size": (2, 12), "start": (0,), "stop": (6,), "axes": (1,)}
     shapes = model(
-        [
-            node("Shape", "x", "s"),
-            node("Gather", "s zero", "n", axis=0),
-            node("Concat", "n minus", "to", axis=0),
-            node("Reshape", "x to", "flat"),
-            node("ConstantOfShape", "size", "ones"),
-            node("Add", "flat ones", "sum"),
-            node("Slice", "sum start stop axes", "cut"),
-            node("Transpose", "cut", "t", perm=[1, 0]),
-            node("Softmax", "t", "y", axis=-1),
-        ],
+        nodes(
+            *("s = Shape x", "n = Gather s zero; axis: 0", "to = Concat n minus; axis: 0"),
+            *("flat = Reshape x to", "ones = ConstantOfShape size", "sum = Add flat ones"),
+            *(
+                "cut = Slice sum start stop axes",
+                "t = Transpose cut; perm: [1, 0]",
+                "y = Softmax t; axis: -1",
+            ),
+        ),
         {"x": (2, 3, 4)},
         "y",
-        {
-            "zero": ints(0),
-            "minus": ints(-1),
-            "size": ints(2, 12),
-            "start": ints(0),
-            "stop": ints(6),
-            "axes": ints(1),
-        },
+        {name: ints(*values) for name, values in numbers.items()},
     )
     body = helper.make_graph(
         [node("Identity", "on", "on_out"), node("Gemm", "h k", "h_out")],

@@ -21,8 +21,9 @@ from chipmodel.execute.reference import random_inputs, random_weights
 from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.commands import Branch, Compute, DmaMove, DmaStart, Repeat, walk
+from chipmodel.model.commands import Branch, Compute, DmaMove, DmaStart, Repeat
 from chipmodel.model.program import Program
+from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of, plan_of_planned
 from chipmodel.pipeline.request import PlanRequest

@@ -15,6 +15,7 @@ from reports.run.page import MOST_ROWS, render_page
 from reports.template import PLOTLY_FILE, plotly_script
 from tests.reports.chromium import CHROMIUM, Visit, visit
 from tests.reports.sample import EVIL, large, sample, write
+from tests.support.narrowed import some
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
@@ -79,31 +80,22 @@ def test_every_event_and_buffer_is_drawn(shown: Visit) -> None:
     assert shown.page.locator("#memory .scatterlayer .trace").count() == 2
 
 
-def test_hover_names_the_event_as_text(shown: Visit) -> None:
-    box = shown.page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
-    assert box is not None
-    shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
-    shown.page.wait_for_selector("#timeline .hovertext")
-    text = shown.page.locator("#timeline .hovertext").text_content() or ""
-    assert EVIL in text
-    assert "21,900 cycles, 73.00 µs" in text
-    assert shown.complaints == []
-
-
-def test_hover_shows_the_dependencies_of_a_step_in_both_directions(shown: Visit) -> None:
+def test_hover_names_the_event_as_text_and_shows_what_it_depends_on_in_both_directions(shown: Visit) -> None:
     page = shown.page
     box = page.locator("#timeline .barlayer .trace").first.locator(".point").nth(1).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
     page.wait_for_selector("#timeline .hovertext")
-    assert "depends on load dw" in (page.locator("#timeline .hovertext").text_content() or "")
+    text = page.locator("#timeline .hovertext").text_content() or ""
+    assert EVIL in text
+    assert "21,900 cycles, 73.00 µs" in text
+    assert "depends on load dw" in text
     # It depends on its weights and the op before; the three stripes of the next op depend on it.
     assert page.locator("#timeline .links line:not([stroke-dasharray])").count() == 2
     assert page.locator("#timeline .links line[stroke-dasharray]").count() == 3
     boxes = page.locator("#timeline .links rect")
     assert boxes.count() == 6
-    self = boxes.first.bounding_box()
-    assert self is not None
+    self = some(boxes.first.bounding_box())
     assert self["x"] == pytest.approx(box["x"], abs=2)
     assert self["width"] == pytest.approx(box["width"], abs=3)
     for index in range(2):
@@ -134,14 +126,10 @@ def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
     assert opened.complaints == []
 
 
-@pytest.mark.parametrize(
-    ("chart", "marks", "unit"),
-    [("merging-before", ".barlayer .point path", "B at"), ("merging-after", ".barlayer .point path", "B at")],
-)
-def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str, marks: str, unit: str) -> None:
+@pytest.mark.parametrize("chart", ["merging-before", "merging-after"])
+def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str) -> None:
     page = shown.page
-    drawn = page.locator(f"#{chart} {marks}")
-    assert drawn.count() > 1
+    assert page.locator(f"#{chart} .barlayer .point path").count() > 1
     page.locator(f"#{chart}").scroll_into_view_if_needed()
     box = page.locator(f"#{chart} .nsewdrag").first.bounding_box()
     assert box is not None
@@ -150,7 +138,7 @@ def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str, mar
     )
     page.evaluate(f"Plotly.Fx.hover('{chart}', [{{ curveNumber: {curve}, pointNumber: 0 }}])")
     page.wait_for_selector(f"#{chart} .hovertext")
-    assert unit in (page.locator(f"#{chart} .hovertext").first.text_content() or "")
+    assert "B at" in (page.locator(f"#{chart} .hovertext").first.text_content() or "")
     assert shown.complaints == []
 
 
@@ -172,15 +160,6 @@ def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> Non
     reset.click()
     reset.wait_for(state="hidden")
     assert page.evaluate("document.getElementById('memory').layout.xaxis.range") == [0, sample().trace.cycles]
-
-
-@pytest.mark.slow
-def test_thousands_of_events_still_draw(browser: Browser, tmp_path: Path) -> None:
-    result = large(1000)
-    found = visit(browser, write(tmp_path, "large.html", render_page(result, most_bars=2500)))
-    assert 1000 < found.marks("timeline") <= 2500
-    assert found.complaints == []
-    found.page.context.close()
 
 
 CHANGES_BY_A_CLICK = """async () => {

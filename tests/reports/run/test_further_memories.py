@@ -17,6 +17,7 @@ from reports.run.document import document
 from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_between, moved_rows
 from reports.run.page import render_page
+from tests.support.narrowed import some
 from workloads.load import load
 
 SECOND = tuple(f"memories.sram2.{each}=8" for each in ("load.bytes_per_cycle", "store.bytes_per_cycle"))
@@ -85,8 +86,7 @@ def with_energy(*settings: str) -> Result:
 def test_each_byte_takes_energy_where_it_is_read_and_where_it_is_written(
     field: str, ways: list[tuple[str, str]]
 ) -> None:
-    energy = result_energy(with_energy(*NOTHING, f"{field}=3"))
-    assert energy is not None
+    energy = some(result_energy(with_energy(*NOTHING, f"{field}=3")))
     moved = moved_between(result())
     assert energy.microjoules * 1e6 == pytest.approx(3 * sum(moved[way][0] for way in ways if way in moved))
 

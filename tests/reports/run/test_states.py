@@ -11,12 +11,11 @@ from reports.run.states import search_document, search_words
 from tests.dma.residency.test_greedy import skip_connection
 from tests.reports.sample import sample
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import some
 
 
 def searched() -> StateSearch:
-    found = decide_tiers(skip_connection(), with_memory(LUNA_LIKE, 33000, 1), 33000, lambda _: 0).search
-    assert found is not None
-    return found
+    return some(decide_tiers(skip_connection(), with_memory(LUNA_LIKE, 33000, 1), 33000, lambda _: 0).search)
 
 
 def test_the_document_has_the_busy_list_of_every_tier_at_every_step() -> None:

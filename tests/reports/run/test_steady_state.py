@@ -12,6 +12,7 @@ from reports.run.steady_state import inference_ends, resident_words, steady_of
 from reports.run.summary import print_summary
 from tests.reports.console import on_console
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import some
 from workloads.build.builder import ProgramBuilder
 
 
@@ -34,16 +35,14 @@ def test_inferences_end_after_their_stores_and_the_last_one_with_the_run() -> No
     for end in ends[:-1]:
         (before,) = (e for e in result().trace.of("npu") if e.stop == end)
         assert (before.cause, before.kind) == ("output", "wait")
-    found = steady_of(result())
-    assert found is not None
+    found = some(steady_of(result()))
     assert found.first_cycles == ends[0]
     assert found.further_cycles == ends[3] - ends[2] == ends[2] - ends[1] < ends[0]
     assert found.inferences == 4
 
 
 def test_resident_and_moved_weights_add_up() -> None:
-    found = steady_of(result())
-    assert found is not None
+    found = some(steady_of(result()))
     weights = result().program.weight_bytes
     assert 0 < found.resident_bytes < weights
     assert found.moved == {
@@ -56,8 +55,7 @@ def test_resident_and_moved_weights_add_up() -> None:
 
 
 def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
-    found = steady_of(result())
-    assert found is not None
+    found = some(steady_of(result()))
     assert sum(op["bytes"] for op in document(result())["steady_state"]["resident"]) == found.resident_bytes
     text = on_console(lambda console: print_summary(result(), console), 200)
     assert "4 inferences take" in text

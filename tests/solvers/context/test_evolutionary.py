@@ -14,6 +14,7 @@ from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits
 from solvers.heuristics.best_fit import greedy_best_fit
 from tests.solvers.many_problems import any_problem, simple_problems
+from tests.support.narrowed import some
 from workloads.packing.guillotine import guillotine
 
 HARD = replace(guillotine(60, 2), capacity=None)
@@ -46,14 +47,12 @@ def test_a_child_has_every_gene_once(one: list[int], other: list[int], seed: int
 def test_decoding_is_what_the_heuristics_do() -> None:
     for seed in range(200):
         problem = any_problem(seed)
-        made = decoder(problem, 10**9)
-        assert made is not None
+        made = some(decoder(problem, 10**9))
         by_size = sorted(made.solid, key=lambda i: -problem.buffers[i].bytes)
         lowest, tightest = made.ends(by_size, "lowest fit"), made.ends(by_size, "best fit")
         assert lowest is not None
-        assert tightest is not None
         assert made.plan(lowest) == first_fit(problem, ORDERS["large-first"]), seed
-        assert made.plan(tightest) == greedy_best_fit(problem), seed
+        assert made.plan(some(tightest)) == greedy_best_fit(problem), seed
         peak = max(lowest, default=0)
         assert made.ends(by_size, "lowest fit", peak) == lowest
         assert peak == 0 or made.ends(by_size, "lowest fit", peak - 1) is None
@@ -70,9 +69,8 @@ def test_never_above_its_seeds(problem: Problem, seed: int) -> None:
 
 def peak_after(children: int, seed: int = 0) -> int:
     outcome = evolve(HARD, Limits(nodes=children, seed=seed))
-    assert outcome.plan is not None
     assert outcome.nodes <= children
-    return outcome.plan.peak(HARD)
+    return some(outcome.plan).peak(HARD)
 
 
 def test_more_children_are_never_worse_and_make_it_better() -> None:

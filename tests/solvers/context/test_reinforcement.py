@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
@@ -18,6 +18,7 @@ from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.folders import ROOT
+from tests.support.narrowed import some
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:
@@ -25,6 +26,8 @@ def buffers(*rows: tuple[str, int, int, int]) -> Problem:
 
 
 SMALL = buffers(("a", 4, 0, 2), ("b", 6, 0, 5), ("c", 5, 2, 4))
+LEARNT = buffers(("a", 3, 5, 7), ("b", 2, 2, 6), ("c", 3, 0, 3), ("d", 6, 5, 6), ("e", 5, 1, 4))
+"""The first episode is not at the bound, so that there are others."""
 
 
 def test_an_episode_by_hand() -> None:
@@ -122,13 +125,13 @@ def test_a_seed_shuffles_only_what_is_allocated_together() -> None:
 
 def test_the_documented_agent_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = ROOT / "docs" / "howto" / "agent.md"
-    example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert example is not None
+    example = some(re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
     exec(example.group(1), {})
     assert capsys.readouterr().out == "11\n"
 
 
 @given(simple_problems(), st.integers(0, 9))
+@example(LEARNT, 0)
 def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
     first = play(PackingEnvironment(problem), np.array(INITIAL_WEIGHTS)).peak(problem)
     outcome = learn(problem, Limits(nodes=3, seed=seed))
@@ -136,8 +139,7 @@ def test_never_above_the_initial_policy(problem: Problem, seed: int) -> None:
     assert check(problem, outcome.plan) == ()
     assert outcome.plan.peak(problem) <= first
     untrained = learn(problem, Limits(nodes=0))
-    assert untrained.plan is not None
-    assert untrained.plan.peak(problem) == first
+    assert some(untrained.plan).peak(problem) == first
 
 
 def test_a_request_has_the_attributes_that_the_source_lists() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from chipmodel.model.plan import PackingProgress, Problem
+from chipmodel.model.plan import PackingProgress
 from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
 from solvers.core.bounds import contention
@@ -108,21 +108,3 @@ def test_a_worse_plan_is_not_kept() -> None:
     assert run.peak == best.peak(problem)
     assert run.good_enough
     assert run.done(100)
-
-
-@pytest.mark.parametrize(
-    ("limits", "nodes", "done"),
-    [
-        (Limits(), 9, False),
-        (Limits(), 10, True),
-        (Limits(nodes=3), 2, False),
-        (Limits(nodes=3), 3, True),
-        (Limits(seconds=1000.0), 10, False),
-        (Limits(seconds=0.0), 0, True),
-    ],
-)
-def test_when_to_stop(limits: Limits, nodes: int, done: bool) -> None:
-    problem: Problem = PROBLEMS[0]
-    run = Anytime(problem, limits, None, naive(problem))
-    run.nodes = nodes
-    assert run.done(10) == done

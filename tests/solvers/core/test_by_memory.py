@@ -62,29 +62,6 @@ def test_two_cores_by_hand() -> None:
     assert verify_certificate(TWO, solved.certificate) == ()
 
 
-def test_the_parts_are_plain_problems_of_each_memorys_size() -> None:
-    parts = by_memory(TWO)
-    assert parts is not None
-    assert [(p.memory.name, p.base, p.space, p.problem.capacity) for p in parts] == [
-        ("a", 0, 10, 10),
-        ("b", 10, 6, 6),
-    ]
-    assert [[b.name for b in p.problem.buffers] for p in parts] == [["p", "q"], ["u", "v", "w"]]
-    assert all(p.problem.plain for p in parts)
-    capped = by_memory(replace(TWO, capacity=15))
-    assert capped is not None
-    assert [p.space for p in capped] == [10, 5]
-
-
-def test_a_part_begins_where_all_of_its_buffers_are_aligned() -> None:
-    memories = (Memory("a", 0, 10), Memory("b", 10, 30))
-    problem = Problem((buffer("x", 1, 0, 1, "b", alignment=4), buffer("y", 1, 0, 1, "b")), None, memories)
-    parts = by_memory(problem)
-    assert parts is not None
-    assert [(p.base, p.space) for p in parts] == [(12, 18)]
-    assert check(problem, solve(problem, "naive").plan) == ()
-
-
 def test_one_memory_need_not_be_named() -> None:
     problem = Problem((Buffer("x", 3, (Interval(0, 1),)),), None, (Memory("only", 5, 9),))
     assert dict(solve(problem, "linear").plan.offsets) == {"x": 5}

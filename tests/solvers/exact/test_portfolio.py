@@ -27,6 +27,7 @@ from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
+from tests.support.narrowed import some
 from tests.support.work import calls
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import parse_packing, read_packing
@@ -265,8 +266,7 @@ def test_further_start_plans_are_made_only_where_neither_brief_solver_finds_anyt
     assert len(made) == 2, "CP-SAT needs no more than one of them"
 
     monkeypatch.setattr(cp_sat, "minimise", nothing_found)
-    found = exact(problem, Limits(nodes=200_000)).plan
-    assert found is not None
+    found = some(exact(problem, Limits(nodes=200_000)).plan)
     assert found.peak(problem) == lowest
 
 

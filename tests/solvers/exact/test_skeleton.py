@@ -15,6 +15,7 @@ from solvers.core.start import start_plan
 from solvers.exact import portfolio, skeleton
 from solvers.exact.explain import named, reduced
 from tests.support.buffers import buffer
+from tests.support.narrowed import some
 
 NODES = Limits(nodes=30_000, threads=1)
 
@@ -56,8 +57,7 @@ def test_plans_are_correct_no_higher_than_the_first_and_repeatable(
 def test_a_plan_is_proven_where_no_order_of_first_fit_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(skeleton, "FIRST_BUFFERS", 20)
     problem = training(120, 5)
-    plan = packed(problem).plan
-    assert plan is not None
+    plan = some(packed(problem).plan)
     assert (plan.peak(problem), start_plan(problem).peak(problem)) == (contention(problem), 9776)
 
 

@@ -19,7 +19,7 @@ from solvers.heuristics.free_list import free_list
 from solvers.heuristics.pool import REUSE_THRESHOLD, pool, pool_nodes
 from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.support.folders import ROOT
 from workloads.packing.problem_csv import parse_packing
 from workloads.zoo import build
@@ -98,26 +98,6 @@ def test_the_lifetimes_of_figure_4() -> None:
     assert live == [(1, 3), (2, 5), (3, 4), (4, 5), (5, 5)]
 
 
-def test_the_smallest_free_block_that_is_large_enough_is_taken() -> None:
-    # Free at 3: [0, 30) and [40, 50) around what lives on; 9 bytes go into the smaller one.
-    problem = buffers((30, 0, 2), (10, 0, 9), (10, 0, 2), (10, 0, 9), (9, 3, 9), (25, 3, 9), (5, 4, 9))
-    assert offsets(problem) == [0, 30, 40, 50, 40, 0, 25]
-
-
-def test_adjacent_free_blocks_are_joined() -> None:
-    assert offsets(buffers((10, 0, 1), (20, 0, 0), (30, 0, 0), (60, 2, 2))) == [0, 10, 30, 0]
-
-
-def test_the_largest_free_block_is_enlarged_and_everything_beyond_it_moves() -> None:
-    # Free at 1: [0, 10) and [15, 35); 28 bytes enlarge the second one by 8.
-    rows = (10, 0, 0), (5, 0, 2), (20, 0, 0), (7, 0, 2), (28, 1, 2), (12, 2, 2)
-    assert offsets(buffers(*rows[:5])) == [0, 10, 15, 43, 15]
-    # At 2 only [0, 10) is free: 12 bytes enlarge it by 2, and all the rest moves up once more.
-    problem = buffers(*rows)
-    assert offsets(problem) == [0, 12, 17, 45, 17, 0]
-    assert free_list(problem).peak(problem) == 52
-
-
 def slow_free_list(requests: list[tuple[int, int, int]]) -> tuple[list[int], int]:
     """The patent in its own words: offsets, and ``nextoffset`` at the end."""
     given: list[list[int]] = []
@@ -193,13 +173,13 @@ def test_resnet18_as_in_the_source(resnet18: Problem) -> None:
     assert check(resnet18, pool(resnet18, 0)) == ()
 
 
-def test_simulate_gives_resnet18s_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_gives_resnet18s_nodes(tmp_path: Path, call: Call) -> None:
     """Beside the network's input, which the source has outside of its pool, and with weights where they lie:
     a tensor larger than all before it begins a node, the others lie in one of these."""
     words = "zoo:resnet18?input=448 --dtype float32 --packer pool:0 --streamer sync --cascade off"
     chip = ("--chip", ROOT / "bench" / "framework_platform.yaml", "--set", "weights.in_place=always")
     plan = tmp_path / "plan.json"
-    assert call(capsys, "simulate", *words.split(), *chip, "--plan", plan)[0] == 0
+    assert call("simulate", *words.split(), *chip, "--plan", plan)[0] == 0
     made = json.loads(plan.read_text())
     starts = sorted({buffer["offset"] for buffer in made["buffers"]})
     sizes = [stop - start for start, stop in pairwise([*starts, made["peak_bytes"]])]

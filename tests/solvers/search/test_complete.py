@@ -18,6 +18,7 @@ from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
+from tests.support.narrowed import some
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
 
@@ -81,8 +82,7 @@ def test_every_seed_finds_a_plan() -> None:
 def test_packs_without_waste(n: int) -> None:
     problem = guillotine(n, seed=0)
     outcome = fit(problem, problem.capacity or 0, Limits(nodes=2_000_000))
-    assert outcome.plan is not None
-    assert not check(problem, outcome.plan)
+    assert not check(problem, some(outcome.plan))
     assert fit(problem, (problem.capacity or 0) - 1, QUICK).proof == "contention"
 
 
@@ -121,8 +121,7 @@ def test_minimise_keeps_the_given_plan() -> None:
         offsets[b.name], end = end, end + b.bytes
     outcome = minimise(problem, Limits(nodes=20, threads=1), upper=Plan(offsets))
     assert outcome.status == "feasible"
-    assert outcome.plan is not None
-    assert outcome.lower_bound <= 1 << 20 < outcome.plan.peak(problem) <= end
+    assert outcome.lower_bound <= 1 << 20 < some(outcome.plan).peak(problem) <= end
 
 
 def test_minimise_trusts_a_given_bound() -> None:
@@ -196,5 +195,4 @@ def test_minimalloc_instances_fit() -> None:
     for path in instances():
         problem = read_packing(path, None, ()).problem
         outcome = fit(problem, CAPACITY, Limits(nodes=3_000_000))
-        assert outcome.plan is not None
-        assert not check(replace(problem, capacity=CAPACITY), outcome.plan)
+        assert not check(replace(problem, capacity=CAPACITY), some(outcome.plan))

@@ -16,6 +16,7 @@ from solvers.tiers.packer import state_search
 from solvers.tiers.settings import STANDARD, TierSettings
 from tests.solvers.many_problems import any_problem, naive_sum, simple_problems
 from tests.solvers.oracle import smallest_peak
+from tests.support.narrowed import some
 
 
 def test_it_is_listed_as_a_packer_that_decides_tiers() -> None:
@@ -38,9 +39,7 @@ def test_the_search_finds_a_place_where_the_rule_finds_none() -> None:
 
 def improved(problem: Problem) -> bool:
     rule, searched = (state_search(problem, Limits(nodes=n)) for n in (0, 500))
-    assert rule.plan is not None
-    assert searched.plan is not None
-    return searched.plan.peak(problem) < rule.plan.peak(problem)
+    return some(searched.plan).peak(problem) < some(rule.plan).peak(problem)
 
 
 def test_more_nodes_are_never_worse_and_the_same_nodes_give_the_same_plan() -> None:
@@ -58,8 +57,7 @@ def test_never_below_the_optimum_and_optimal_only_if_equal(problem: Problem) -> 
     solved = solve(problem, "state-search")
     assert check(problem, solved.plan) == ()
     if len(problem.buffers) <= 5:
-        least = smallest_peak(replace(problem, capacity=solved.peak))
-        assert least is not None
+        least = some(smallest_peak(replace(problem, capacity=solved.peak)))
         assert solved.status != "optimal" or solved.peak == least
         assert solved.lower_bound <= least
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings, strategies as st
 from chipmodel.errors import BadInput, DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule
-from solvers.tiers.placement import TierRun
 from solvers.tiers.problem import Cost, Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
 from solvers.tiers.search import TierSearchResult, TierWalk, search
 from solvers.tiers.settings import ACTIONS
@@ -256,23 +255,6 @@ def test_never_more_expensive_than_the_initial_state_and_always_valid(
     assert found.state.cycles <= found.initial.cycles == initial_state(asked).cycles
     assert cost_of(asked, found.state) == found.state.cycles
     assert_sound(asked, found.state)
-
-
-def test_equal_states_have_equal_futures() -> None:
-    """Then the kept state's costs are taken over instead of running the rule on."""
-    run = TierRun(TierTables(problem(9, TierBlock("a", 4, 0, 3), TierBlock("b", 9, 1, 3))))
-    run.advance(0)
-    changes: tuple[Callable[[TierRun], object], ...] = (
-        lambda other: other.copied.add(0),
-        lambda other: other.stuck.add(0),
-        lambda other: other.busy[0].clear(),
-        lambda other: other.where.update({0: 1}),
-    )
-    for differs in changes:
-        other = run.copy()
-        assert run.same(other)
-        differs(other)
-        assert not run.same(other)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings, strategies as st
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import If, Loop, Op, ops
 from chipmodel.model.work import Conv, Pool, Recurrent, Vector
+from tests.support.narrowed import of_kind
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value, bias_dtype, broadcast_shape, matmul_work, tensor_bytes
 
@@ -93,8 +94,7 @@ def test_same_padding_gives_one_output_for_each_stride(
     x = builder.input("x", (1, 1, size, 1))
     made = builder.conv("o", x, 1, (kernel, 1), stride=stride, dilation=dilation, pad="same")
     assert made.shape[2] == -(-size // stride)
-    work = only(builder).work
-    assert isinstance(work, Conv)
+    work = of_kind(Conv, only(builder).work)
     window = work.window
     assert window.pad_bottom - window.pad_top in (0, 1)
     needed = (made.shape[2] - 1) * stride + dilation * (kernel - 1) + 1
@@ -306,8 +306,7 @@ def test_blocks_nest_and_close_also_after_an_error() -> None:
     (gate,) = builder.build().body
     assert isinstance(gate, If)
     assert (gate.condition, [arm.name for arm in gate.arms], gate.arms[1].body) == ("x", ["arm", "none"], ())
-    loop = gate.arms[0].body[1]
-    assert isinstance(loop, Loop)
+    loop = of_kind(Loop, gate.arms[0].body[1])
     assert (loop.iterations, loop.carried, [n.name for n in loop.body]) == (3, ("state",), ["b"])
 
 
@@ -352,11 +351,9 @@ def test_an_arms_result_takes_the_name_of_the_ifs() -> None:
         builder.add_if("if", [("only", [])], a)
     builder.rename(body, "a", "joined")
     first, loop, gate = body
-    assert isinstance(first, Op)
     assert isinstance(loop, Loop)
-    assert isinstance(gate, If)
-    assert first.outputs == ("joined",)
-    assert (loop.carried, gate.condition) == (("joined",), "joined")
+    assert of_kind(Op, first).outputs == ("joined",)
+    assert (loop.carried, of_kind(If, gate).condition) == (("joined",), "joined")
     (b,) = loop.body
     assert isinstance(b, Op)
     assert (b.inputs, b.overwrites, b.outputs) == (("joined",), "joined", ("b",))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from chipmodel.files.yaml_file import read_yaml
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.passes.validate import validate_program
 from workloads.from_onnx.program import load_onnx
@@ -24,6 +25,17 @@ def node(op: str, inputs: str, outputs: str, name: str = "", domain: str = "", *
     """A node; inputs and outputs are names separated by spaces, ``_`` for one that is left out."""
     names = [["" if n == "_" else n for n in text.split()] for text in (inputs, outputs)]
     return helper.make_node(op, *names, name=name or None, domain=domain or None, **attributes)
+
+
+def nodes(*texts: str) -> list[Any]:
+    """A node for each ``output = Op inputs; attribute: value``."""
+    made: list[Any] = []
+    for text in texts:
+        call, _, options = text.partition("; ")
+        output, _, kind, *read = call.split(" ")
+        given: Any = read_yaml(f"{{{options}}}", text).data if options else {}
+        made.append(helper.make_node(kind, read, [output], name=output, **given))
+    return made
 
 
 def ints(*values: int) -> NDArray[Any]:

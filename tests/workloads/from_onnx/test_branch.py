@@ -19,8 +19,7 @@ from tests.workloads.from_onnx.support_models import (
     numpy_helper,
     zeros,
 )
-from tests.workloads.from_onnx.support_subgraphs import NO, SCALAR, YES, branch, graph, inside, only
-from tests.workloads.from_onnx.tree_values import outputs
+from tests.workloads.from_onnx.support_subgraphs import SCALAR, YES, branch, graph, inside, only
 
 
 def test_a_branch_reads_outer_tensors_and_its_results_become_one_tensor(tmp_path: Path) -> None:
@@ -41,24 +40,6 @@ def test_a_branch_reads_outer_tensors_and_its_results_become_one_tensor(tmp_path
     assert not program.notes
 
 
-def test_outer_tensors_and_constants_are_copied_into_the_result(tmp_path: Path) -> None:
-    weights = [numpy_helper.from_array(numpy.ones(4, numpy.float32), "w")]
-    then, other = graph([], "a"), graph([], "w", constants=weights)
-    made = model(
-        [node("Abs", "x", "a"), branch("c", "y", then, other), node("Add", "y a", "z")],
-        {"x": [4], "c": []},
-        "z",
-        types=SCALAR,
-    )
-    program = load(tmp_path, made)
-    gate = only(program, If)
-    assert inside(gate.arms[0].body) == [("copy", ("a",), ("y",))]
-    (brought,) = ops(gate.arms[1].body)
-    assert (brought.kind, brought.weights, brought.outputs) == ("copy", ("w",), ("y",))
-    given = {"x": numpy.array([-1.0, 2, 3, 4]), "c": NO}
-    assert outputs(program, given, {"w": numpy.ones(4)})["z"].tolist() == [2, 3, 4, 5]
-
-
 def test_a_condition_that_is_known_leaves_one_arm_at_any_depth(tmp_path: Path) -> None:
     inner = branch(
         "yes", "u", graph([node("Exp", "x", "e")], "e"), graph([node("Log", "x", "l")], "l"), "inner"
@@ -76,29 +57,6 @@ def test_a_condition_that_is_known_leaves_one_arm_at_any_depth(tmp_path: Path) -
         [("exp", ("x",), ("e",)), ("neg", ("e",), ("y",))],
         [("abs", ("x",), ("y",))],
     ]
-
-
-def test_an_early_exit_is_a_branch_around_the_rest(tmp_path: Path) -> None:
-    """As in BranchyNet: either the exit's scores are the output, or the rest of the network runs."""
-    first = [
-        node("Gemm", "x w0", "h"),
-        node("Gemm", "h w1", "early"),
-        node("ReduceMax", "early", "top", keepdims=0),
-    ]
-    sure = node("Greater", "top limit", "sure")
-    rest = graph([node("Gemm", "h w0", "h2"), node("Gemm", "h2 w1", "late")], "late")
-    made = model(
-        [*first, sure, branch("sure", "scores", graph([node("Identity", "early", "same")], "same"), rest)],
-        {"x": [1, 16]},
-        "scores",
-        {"w0": (16, 16), "w1": (16, 10), "limit": numpy.array(0.9, numpy.float32)},
-    )
-    program = load(tmp_path, made, strict=True)
-    gate = only(program, If)
-    assert gate.condition == "sure"
-    assert [[op.kind for op in ops(arm.body)] for arm in gate.arms] == [["copy"], ["dense", "dense"]]
-    assert program.outputs == ("scores",)
-    assert program.parameters == 16 * 16 + 16 * 10  # the weights are the same ones
 
 
 def test_branches_of_two_shapes_take_the_larger(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from chipmodel.errors import BadInput
-from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, onnx
+from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, nodes, onnx
 from workloads.from_onnx.lowering import MICROSOFT
 from workloads.from_onnx.program import load_onnx
 
@@ -18,21 +18,16 @@ EXP = node("Exp", "x", "y")
 
 
 def _network() -> Any:
-    nodes = [
-        node("Conv", "x w b", "c", name="first", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c s b m v", "n"),
-        node("Relu", "n", "r"),
-        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Shape", "p", "shape"),
-        node("Gather", "shape zero", "batch"),
-        node("Concat", "batch minus", "flat", axis=0),
-        node("Reshape", "p flat", "f"),
-        node("Gemm", "f d e", "g", transB=1),
-        node("Softmax", "g", "y"),
-    ]
+    made = nodes(
+        "first = Conv x w b; kernel_shape: [3, 3], pads: [1, 1, 1, 1]",
+        *("n = BatchNormalization first s b m v", "r = Relu n"),
+        *("p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "shape = Shape p"),
+        *("batch = Gather shape zero", "flat = Concat batch minus; axis: 0", "f = Reshape p flat"),
+        *("g = Gemm f d e; transB: 1", "y = Softmax g"),
+    )
     constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,), "minus": ints(-1)}
     constants |= {"zero": ints(0)} | dict.fromkeys("bsmv", (4,))
-    return model(nodes, {"x": ["N", 3, 8, 8]}, "y", constants)
+    return model(made, {"x": ["N", 3, 8, 8]}, "y", constants)
 
 
 BYTES = _network().SerializeToString()
@@ -100,86 +95,63 @@ SELF = helper.make_function(
     "f", "F", ["a"], ["b"], [helper.make_node("F", ["a"], ["b"], domain="f")], [helper.make_opsetid("f", 1)]
 )
 
-GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
-    "no nodes": (lambda: _changed(lambda m: m.graph.ClearField("node")), "it has no node"),
-    "no operator set": (lambda: _changed(lambda m: m.ClearField("opset_import")), "it has no operator set"),
-    "no outputs": (lambda: _changed(lambda m: m.graph.ClearField("output")), "has no output"),
-    "output that no node makes": (
-        lambda: model([EXP], {"x": [2]}, "y elsewhere"),
-        "output 'elsewhere' is produced by no node",
-    ),
-    "operand that no node makes": (lambda: model([node("Exp", "ghost", "y")], {"x": [2]}, "y"), "'ghost'"),
-    "cycle": (
-        lambda: model(
-            [node("Add", "x b", "a"), node("Exp", "a", "b"), node("Log", "b", "y")], {"x": [2]}, "y"
-        ),
-        "cycle",
-    ),
-    "reads itself": (lambda: model([node("Add", "x y", "y")], {"x": [2]}, "y"), "cycle"),
-    "tensor made twice": (lambda: model([EXP, node("Log", "x", "y")], {"x": [2]}, "y"), "exists already"),
-    "tensor named as an input": (lambda: model([node("Log", "x", "x")], {"x": [2]}, "x"), "exists already"),
-    "initializer twice": (
-        lambda: _changed(lambda m: m.graph.initializer.append(m.graph.initializer[0])),
-        "defined twice",
-    ),
-    "input twice": (lambda: _changed(lambda m: m.graph.input.append(m.graph.input[0])), "listed twice"),
-    "input without a type": (lambda: _changed(lambda m: m.graph.input[0].ClearField("type")), "not a tensor"),
+CHANGED: dict[str, tuple[Callable[[Any], object], str]] = {
+    "no nodes": (lambda m: m.graph.ClearField("node"), "it has no node"),
+    "no operator set": (lambda m: m.ClearField("opset_import"), "it has no operator set"),
+    "no outputs": (lambda m: m.graph.ClearField("output"), "has no output"),
+    "initializer twice": (lambda m: m.graph.initializer.append(m.graph.initializer[0]), "defined twice"),
+    "input twice": (lambda m: m.graph.input.append(m.graph.input[0]), "listed twice"),
+    "input without a type": (lambda m: m.graph.input[0].ClearField("type"), "not a tensor"),
     "input is a sequence": (
-        lambda: _changed(lambda m: m.graph.input[0].type.sequence_type.elem_type.tensor_type.SetInParent()),
+        lambda m: m.graph.input[0].type.sequence_type.elem_type.tensor_type.SetInParent(),
         "not a tensor",
     ),
-    "negative size of an input": (lambda: model([EXP], {"x": [1, -4]}, "y"), r"\[1, -4\](?s:.)*--shape"),
-    "size 0 of an input": (lambda: model([EXP], {"x": [1, 0]}, "y"), "not fixed(?s:.)*--shape"),
     "negative size of a constant": (
-        lambda: _changed(lambda m: m.graph.initializer[0].dims.__setitem__(0, -4)),
+        lambda m: m.graph.initializer[0].dims.__setitem__(0, -4),
         "negative dimension",
     ),
     "constant with too few bytes": (
-        lambda: _changed(lambda m: setattr(m.graph.initializer[0], "raw_data", b"123")),
+        lambda m: setattr(m.graph.initializer[0], "raw_data", b"123"),
         "needs 432 bytes and has 3",
     ),
     "constant of unknown type": (
-        lambda: _changed(lambda m: setattr(m.graph.initializer[0], "data_type", 99)),
+        lambda m: setattr(m.graph.initializer[0], "data_type", 99),
         "unknown element type 99",
     ),
     "external data file missing": (
-        lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin")),
+        lambda m: _external(m.graph.initializer[0], "gone.bin"),
         "data file 'gone.bin' of the constant 'w' is missing",
     ),
     "external data outside the folder": (
-        lambda: _changed(lambda m: _external(m.graph.initializer[0], "../../etc/passwd")),
+        lambda m: _external(m.graph.initializer[0], "../../etc/passwd"),
         "is missing",
     ),
     "external data in a file with a NUL in its name": (
-        lambda: _changed(lambda m: _external(m.graph.initializer[0], "we\0ird.bin")),
+        lambda m: _external(m.graph.initializer[0], "we\0ird.bin"),
         r"'we\\x00ird.bin' of the constant 'w' is missing",
     ),
-    "external data in a file whose name is not a text": (
-        lambda: _with_bytes(_changed(lambda m: _external(m.graph.initializer[0], "gone.bin")), b"gone"),
-        r"'\ufffdone.bin' of the constant 'w' is missing",
-    ),
-    "external data offset": (
-        lambda: _changed(lambda m: _external(m.graph.initializer[0], "gone.bin", "-5")),
-        "offset '-5'",
-    ),
-    "attribute of a wrong type": (
-        lambda: _changed(lambda m: _set(m, 0, "strides", "two")),
-        "'first'.*strides",
-    ),
+    "external data offset": (lambda m: _external(m.graph.initializer[0], "gone.bin", "-5"), "offset '-5'"),
     "attribute without a value": (
-        lambda: _changed(lambda m: m.graph.node[0].attribute.append(onnx.AttributeProto(name="group"))),
+        lambda m: m.graph.node[0].attribute.append(onnx.AttributeProto(name="group")),
         "'first'",
     ),
-    "attribute that is foreign": (lambda: _changed(lambda m: _set(m, 0, "shape", 3)), "'first'.*shape"),
-    "kernel of size 0": (lambda: _changed(lambda m: _set(m, 0, "kernel_shape", [0, 3])), "kernel_shape is"),
-    "stride 0": (lambda: _changed(lambda m: _set(m, 3, "strides", [0, 2])), "strides is"),
-    "no groups": (lambda: _changed(lambda m: _set(m, 0, "group", 0)), "group is 0"),
-    "groups that do not divide": (lambda: _changed(lambda m: _set(m, 0, "group", 2)), "in 2 groups"),
+}
+"""Changes of the network that make it wrong, and what is said of them."""
+SET: dict[str, tuple[int, str, object, str]] = {
+    "attribute of a wrong type": (0, "strides", "two", "'first'.*strides"),
+    "attribute that is foreign": (0, "shape", 3, "'first'.*shape"),
+    "kernel of size 0": (0, "kernel_shape", [0, 3], "kernel_shape is"),
+    "stride 0": (3, "strides", [0, 2], "strides is"),
+    "no groups": (0, "group", 0, "group is 0"),
+    "groups that do not divide": (0, "group", 2, "in 2 groups"),
+    "pads of a wrong length": (0, "pads", [1, 1, 1], "'first'.*pads"),
+}
+"""Attributes of its nodes by number, with values that they cannot have."""
+GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "kernel unlike its weight": (
         lambda: _one("Conv", "x w", IMAGE, kernel_shape=[5, 5], constants=WEIGHT),
         r"'bad'.*\[5, 5\]",
     ),
-    "pads of a wrong length": (lambda: _changed(lambda m: _set(m, 0, "pads", [1, 1, 1])), "'first'.*pads"),
     "kernel larger than its input": (
         lambda: _one("Conv", "x w", IMAGE, constants={"w": (8, 4, 11, 11)}),
         r"'bad'.*the shape \[1, 8, -2, -2\]",
@@ -187,6 +159,10 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     "convolution of a matrix": (lambda: _one("Conv", "x w", {"x": [3, 3]}, constants=WEIGHT), "'bad'"),
     "channels that differ": (lambda: _one("Conv", "x w", {"x": [1, 3, 8, 8]}, constants=WEIGHT), "'bad'"),
     "too few operands": (lambda: _one("Conv", "x", IMAGE), "'bad'"),
+    "too few operands of another domain": (
+        lambda: _one("FusedMatMul", "x", {"x": [2, 3]}, domain=MICROSOFT),
+        "'bad'",
+    ),
     "too many operands": (lambda: _one("Relu", "x x x", IMAGE), "'bad'"),
     "block size of which the square overflows": (
         lambda: _one("DepthToSpace", "x", IMAGE, blocksize=1 << 40),
@@ -232,7 +208,6 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _one("ConstantOfShape", "s", {"x": [2]}, constants={"s": ints(*[1] * 65)}),
         r"'bad'.*a constant of 65 dimensions, more than 32",
     ),
-    "strings": (lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}), "strings"),
     "filler of a type that does not exist": (
         lambda: _one(
             "ConstantOfShape",
@@ -243,19 +218,40 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "attribute value cannot be read",
     ),
-    "element type that does not exist": (lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}), "58"),
-    "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
-    "functions in functions": (lambda: _nested(40), r"1,099,511,627,776 nodes once"),
-    "many functions in functions": (lambda: _nested(17), r"131,072 nodes once"),
     "foreign operator without operands": (
         lambda: _one("MultiHeadAttention", "x", {"x": [2, 3]}, domain=MICROSOFT, num_heads=4),
         "'bad'",
     ),
-    "branches unlike their If": (lambda: _if_without_branches(), "'bad'"),
     "nothing computed": (
         lambda: _one("Identity", "w", {"x": [2]}, constants={"w": (2,)}),
         "no output depends",
     ),
+    "output that no node makes": (
+        lambda: model([EXP], {"x": [2]}, "y elsewhere"),
+        "output 'elsewhere' is produced by no node",
+    ),
+    "operand that no node makes": (lambda: model([node("Exp", "ghost", "y")], {"x": [2]}, "y"), "'ghost'"),
+    "cycle": (
+        lambda: model(
+            [node("Add", "x b", "a"), node("Exp", "a", "b"), node("Log", "b", "y")], {"x": [2]}, "y"
+        ),
+        "cycle",
+    ),
+    "reads itself": (lambda: model([node("Add", "x y", "y")], {"x": [2]}, "y"), "cycle"),
+    "tensor made twice": (lambda: model([EXP, node("Log", "x", "y")], {"x": [2]}, "y"), "exists already"),
+    "tensor named as an input": (lambda: model([node("Log", "x", "x")], {"x": [2]}, "x"), "exists already"),
+    "negative size of an input": (lambda: model([EXP], {"x": [1, -4]}, "y"), r"\[1, -4\](?s:.)*--shape"),
+    "size 0 of an input": (lambda: model([EXP], {"x": [1, 0]}, "y"), "not fixed(?s:.)*--shape"),
+    "external data in a file whose name is not a text": (
+        lambda: _with_bytes(_changed(lambda m: _external(m.graph.initializer[0], "gone.bin")), b"gone"),
+        r"'\ufffdone.bin' of the constant 'w' is missing",
+    ),
+    "strings": (lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}), "strings"),
+    "element type that does not exist": (lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}), "58"),
+    "function that calls itself": (lambda: _recursive(), "functions|foreign|not known|'y'"),
+    "functions in functions": (lambda: _nested(40), r"1,099,511,627,776 nodes once"),
+    "many functions in functions": (lambda: _nested(17), r"131,072 nodes once"),
+    "branches unlike their If": (lambda: _if_without_branches(), "'bad'"),
 }
 
 
@@ -302,6 +298,18 @@ def test_a_graph_that_is_wrong(make: Callable[[], Any], message: str, tmp_path: 
         load(tmp_path, make())
     assert str(caught.value).startswith(f"{tmp_path / 'net.onnx'}: ")
     assert "\n  hint: " in str(caught.value)
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGED.values(), ids=CHANGED)
+def test_a_network_that_is_made_wrong(change: Callable[[Any], Any], message: str, tmp_path: Path) -> None:
+    test_a_graph_that_is_wrong(lambda: _changed(change), message, tmp_path)
+
+
+@pytest.mark.parametrize(("index", "name", "value", "message"), SET.values(), ids=SET)
+def test_an_attribute_that_is_wrong(
+    index: int, name: str, value: object, message: str, tmp_path: Path
+) -> None:
+    test_a_graph_that_is_wrong(lambda: _changed(lambda m: _set(m, index, name, value)), message, tmp_path)
 
 
 def test_a_data_file_that_is_too_short(tmp_path: Path) -> None:

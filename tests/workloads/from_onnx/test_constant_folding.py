@@ -13,6 +13,7 @@ from tests.workloads.from_onnx.support_models import (
     load,
     model,
     node,
+    nodes,
     numpy_helper,
     onnx,
     operations,
@@ -22,32 +23,26 @@ from workloads.from_onnx.program import load_onnx
 
 def _attention_by_hand() -> Any:
     """Self-attention as PyTorch exports it: head count by Shape, Gather, Concat and Reshape."""
-    nodes = [node("MatMul", "x w", "mixed"), node("Add", "mixed b", "qkv"), node("Shape", "qkv", "shape")]
-    nodes += [
-        node("Gather", "shape zero", "batch", axis=0),
-        node("Gather", "shape one", "length", axis=0),
-        node("Unsqueeze", "batch first", "batch1"),
-        node("Unsqueeze", "length first", "length1"),
-        node("Concat", "batch1 length1 heads size", "split_shape", axis=0),
-        node("Concat", "batch1 length1 minus", "join_shape", axis=0),
-        node("Split", "qkv", "q k v", axis=2),
-    ]
-    for name, perm in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
-        nodes.append(node("Reshape", f"{name} split_shape", f"{name}4"))
-        nodes.append(node("Transpose", f"{name}4", f"{name}t", perm=perm))
-    nodes += [
-        node("MatMul", "qt kt", "scores"),
-        node("Div", "scores root", "scaled"),
-        node("Softmax", "scaled", "chances", axis=-1),
-        node("MatMul", "chances vt", "heads_out"),
-        node("Transpose", "heads_out", "back", perm=[0, 2, 1, 3]),
-        node("Reshape", "back join_shape", "joined"),
-        node("MatMul", "joined wo", "y"),
-    ]
+    turned = {"q": "[0, 2, 1, 3]", "k": "[0, 2, 3, 1]", "v": "[0, 2, 1, 3]"}
+    made = nodes(
+        *("mixed = MatMul x w", "qkv = Add mixed b", "shape = Shape qkv"),
+        *("batch = Gather shape zero; axis: 0", "length = Gather shape one; axis: 0"),
+        *("batch1 = Unsqueeze batch first", "length1 = Unsqueeze length first"),
+        "split_shape = Concat batch1 length1 heads size; axis: 0",
+        "join_shape = Concat batch1 length1 minus; axis: 0",
+    )
+    made.append(node("Split", "qkv", "q k v", axis=2))
+    for name, perm in turned.items():
+        made += nodes(f"{name}4 = Reshape {name} split_shape", f"{name}t = Transpose {name}4; perm: {perm}")
+    made += nodes(
+        *("scores = MatMul qt kt", "scaled = Div scores root", "chances = Softmax scaled; axis: -1"),
+        *("heads_out = MatMul chances vt", "back = Transpose heads_out; perm: [0, 2, 1, 3]"),
+        *("joined = Reshape back join_shape", "y = MatMul joined wo"),
+    )
     constants: dict[str, Any] = {"w": (64, 192), "b": (192,), "wo": (64, 64)}
     constants |= {"zero": numpy.array(0), "one": numpy.array(1), "first": ints(0), "minus": ints(64)}
     constants |= {"heads": ints(4), "size": ints(16), "root": numpy.array(4, "f")}
-    return model(nodes, {"x": ["batch", "tokens", 64]}, "y", constants)
+    return model(made, {"x": ["batch", "tokens", 64]}, "y", constants)
 
 
 def test_attention_with_a_dynamic_reshape_chain(tmp_path: Path) -> None:
@@ -130,45 +125,6 @@ def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> Non
     nodes = [node("CastLike", "one x", "c"), node("Max", "x c", "y")]
     made = model(nodes, {"x": [2, 3]}, "y", {"one": numpy.array(1.0)}, opset=18)
     assert kinds(load(tmp_path, made, strict=True)) == ["max"]
-
-
-def test_views_move_no_bytes(tmp_path: Path) -> None:
-    nodes = [
-        node("Reshape", "x flat", "a"),
-        node("Unsqueeze", "a axes", "b"),
-        node("Squeeze", "b axes", "c"),
-        node("Identity", "c", "d"),
-        node("Dropout", "d", "e"),
-        node("Flatten", "e", "f"),
-        node("Cast", "f", "g", to=10),
-        node("Exp", "g", "y"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [2, 3, 4]}, "y", {"flat": ints(2, 12), "axes": ints(1)}))
-    (op,) = operations(program)
-    assert op.inputs == ("x",)
-    assert program.tensors["y"].shape == (2, 12)
-
-
-def test_a_branch_whose_condition_is_known_is_taken(tmp_path: Path) -> None:
-    """PyTorch exports squeeze(1) as an If on the size of that axis."""
-    squeeze = helper.make_node("Squeeze", ["x", "axis"], ["then_out"])
-    keep = helper.make_node("Identity", ["x"], ["else_out"])
-    info = [helper.make_tensor_value_info(name, 1, None) for name in ("then_out", "else_out")]
-    branches = [
-        helper.make_graph([n], n.op_type, [], [i]) for n, i in zip((squeeze, keep), info, strict=True)
-    ]
-    nodes = [
-        node("Shape", "x", "shape"),
-        node("Gather", "shape axis", "size"),
-        node("Equal", "size axis", "is_one"),
-        helper.make_node("If", ["is_one"], ["z"], then_branch=branches[0], else_branch=branches[1]),
-        node("Exp", "z", "y"),
-    ]
-    constants = {"axis": ints(1)}
-    for size, shape in ((1, (2, 3)), (5, (2, 5, 3))):
-        program = load(tmp_path, model(nodes, {"x": [2, size, 3]}, "y", constants), strict=True)
-        assert kinds(program) == ["exp"]
-        assert program.tensors["y"].shape == shape
 
 
 def test_an_empty_cache_is_nothing(tmp_path: Path) -> None:

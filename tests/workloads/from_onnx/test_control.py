@@ -17,7 +17,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE
-from tests.support.command_line import call
+from tests.support.command_line import Call
 from tests.workloads.from_onnx.support_models import helper, load, model, node
 from tests.workloads.from_onnx.support_subgraphs import (
     FLOAT,
@@ -34,9 +34,7 @@ from tests.workloads.from_onnx.support_subgraphs import (
 from workloads.from_onnx.program import load_onnx
 
 
-def test_the_command_line_sets_iterations_and_probabilities(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_sets_iterations_and_probabilities(tmp_path: Path, call: Call) -> None:
     then, other = graph([node("Exp", "x", "t")], "t"), graph([node("Neg", "x", "o")], "o")
     nodes = [
         node("ReduceSum", "h", "all", keepdims=0),
@@ -49,15 +47,15 @@ def test_the_command_line_sets_iterations_and_probabilities(
     path = tmp_path / "net.onnx"
     path.write_bytes(made.SerializeToString())
     options = ("--iterations", "around=6", "--probability", "gate=0.25", "--json", "-")
-    code, out, err = call(capsys, "simulate", str(path), *options)
+    code, out, err = call("simulate", str(path), *options)
     answer = json.loads(out)
     assert (code, err) == (0, "")
     assert answer["path"] == {"gate": "then", "around": "6"}
     chances = {arm["arm"]: arm["probability"] for arm in answer["paths"]["parts"] if arm["arm"]}
     assert chances == {"then": 0.25, "else": 0.75}
-    code, _, err = call(capsys, "simulate", str(path))
+    code, _, err = call("simulate", str(path))
     assert (code, "--iterations around=10 sets it" in err) == (0, True)
-    code, _, err = call(capsys, "simulate", str(path), "--probability", "gat=1")
+    code, _, err = call("simulate", str(path), "--probability", "gat=1")
     assert (code, "'gate'" in err) == (2, True)
 
 

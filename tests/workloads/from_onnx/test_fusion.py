@@ -9,37 +9,18 @@ import pytest
 from chipmodel.model.attributes import OverAxes
 from chipmodel.model.program import Program
 from chipmodel.model.work import Vector
+from tests.support.narrowed import of_kind
 from tests.support.onnx_oracle import imported
-from tests.workloads.from_onnx.support_models import kinds, load, model, node, operations
-from tests.workloads.from_onnx.test_graphs import GRAPHS, graph_model, nodes
+from tests.workloads.from_onnx.support_models import kinds, load, model, node, nodes, operations
+from tests.workloads.from_onnx.test_graphs import GRAPHS, graph_model
 
 NORM: dict[str, Any] = {"s": (8,), "b": (8,), "m": (8,), "v": (8,)}
 CONV = node("Conv", "x w", "c", kernel_shape=[1, 1])
-DENSE = node("MatMul", "x w", "c")
 
 
 def _conv(tmp_path: Path, *nodes: Any, outputs: str = "y", **constants: Any) -> Program:
     known = {"w": (8, 4, 1, 1), **constants}
     return load(tmp_path, model([CONV, *nodes], {"x": [1, 4, 5, 5]}, outputs, known))
-
-
-def test_batch_norm_and_relu_become_part_of_the_convolution(tmp_path: Path) -> None:
-    norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "n", "y")
-    program = _conv(tmp_path, norm, relu, **NORM)
-    (op,) = operations(program)
-    assert (op.kind, op.outputs, op.weights) == ("conv", ("y",), ("w", "b"))
-    assert program.parameters == 32 + 8
-    assert program.weights["b"].bytes == 8 * 4
-    assert list(program.tensors) == ["x", "y"]
-
-
-def test_the_batch_norm_is_merged_into_an_existing_bias(tmp_path: Path) -> None:
-    biased = node("Conv", "x w own", "c", kernel_shape=[1, 1])
-    norm = node("BatchNormalization", "c s b m v", "y")
-    made = model([biased, norm], {"x": [1, 4, 5, 5]}, "y", {"w": (8, 4, 1, 1), "own": (8,), **NORM})
-    program = load(tmp_path, made)
-    assert operations(program)[0].weights == ("w", "own")
-    assert program.parameters == 40
 
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name.endswith(" after a convolution")])
@@ -58,12 +39,6 @@ def test_an_activation_whose_input_is_an_output_stays_an_op(tmp_path: Path) -> N
     assert program.outputs == ("c", "y")
 
 
-def test_the_slopes_of_a_fused_prelu_are_weights(tmp_path: Path) -> None:
-    program = _conv(tmp_path, node("PRelu", "c slope", "y"), slope=(8, 1, 1))
-    (op,) = operations(program)
-    assert op.weights == ("w", "slope")
-
-
 def test_batch_norm_of_a_tensor_with_two_readers_stays_an_op(tmp_path: Path) -> None:
     norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "c", "z")
     program = _conv(tmp_path, norm, relu, outputs="n z", **NORM)
@@ -78,19 +53,6 @@ def test_batch_norm_in_training_is_not_folded(tmp_path: Path) -> None:
     assert "statistics are computed" in program.notes[0]
 
 
-def test_bias_and_batch_norm_of_a_dense_layer(tmp_path: Path) -> None:
-    nodes = [
-        DENSE,
-        node("Add", "c bias", "a"),
-        node("BatchNormalization", "a s b m v", "n"),
-        node("Tanh", "n", "y"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [3, 4]}, "y", {"w": (4, 8), "bias": (8,), **NORM}))
-    (op,) = operations(program)
-    assert (op.kind, op.weights) == ("dense", ("w", "bias"))
-    assert program.parameters == 40
-
-
 def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) -> None:
     nodes = [node("Relu", "c", "r"), node("Identity", "r", "y")]
     program = _conv(tmp_path, *nodes)
@@ -98,6 +60,5 @@ def test_views_after_the_last_activation_do_not_name_the_result(tmp_path: Path) 
 
 
 def test_a_norm_is_over_the_axis_of_its_means(tmp_path: Path) -> None:
-    work = next(imported(graph_model("a norm over another axis"), tmp_path).ops()).work
-    assert isinstance(work, Vector)
+    work = of_kind(Vector, next(imported(graph_model("a norm over another axis"), tmp_path).ops()).work)
     assert work.attributes == OverAxes((1,))

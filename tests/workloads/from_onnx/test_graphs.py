@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from onnx import ModelProto, helper
+from onnx import ModelProto
 
 from chipmodel.files.yaml_file import read_yaml
 from chipmodel.model.program import Program
@@ -23,22 +23,12 @@ from tests.support.onnx_oracle import (
     random_values,
     real_model,
 )
+from tests.workloads.from_onnx.support_models import nodes
 
 TABLE = ROOT / "tests" / "data" / "onnx_graphs.yaml"
 GRAPHS = cast("Mapping[str, Mapping[str, Any]]", read_yaml(TABLE.read_text(), str(TABLE)).data)
 ABOUT_HALF = 0.5
 """A part at the edge of an image may say that it reads a row that only its padding would need."""
-
-
-def nodes(*texts: str) -> list[Any]:
-    """A node for each ``output = Op inputs; attribute: value``."""
-    made: list[Any] = []
-    for text in texts:
-        call, _, options = text.partition("; ")
-        output, _, kind, *read = call.split(" ")
-        given: Any = read_yaml(f"{{{options}}}", text).data if options else {}
-        made.append(helper.make_node(kind, read, [output], name=output, **given))
-    return made
 
 
 def floats(seed: int, *sizes: int) -> Array:
@@ -94,6 +84,7 @@ def test_what_nodes_become(name: str, tmp_path: Path) -> None:
     program = imported(model, tmp_path)
     assert [op.kind for op in program.ops()] == GRAPHS[name]["kinds"].split()
     check(model, program)
+    assert program.parameters == GRAPHS[name].get("parameters", program.parameters)
     if "weights" in GRAPHS[name]:
         (op,) = program.ops()
         assert (op.weights, op.outputs) == (tuple(GRAPHS[name]["weights"].split()), ("y",))

@@ -14,6 +14,7 @@ from tests.workloads.from_onnx.support_models import (
     load,
     model,
     node,
+    nodes,
     onnx,
     operations,
     reference_shapes,
@@ -214,18 +215,14 @@ def test_a_shape_that_follows_from_the_inputs_is_not_for_the_option(tmp_path: Pa
 
 @pytest.mark.parametrize("opset", range(9, NEWEST + 1))
 def test_every_operator_set_since_9(opset: int, tmp_path: Path) -> None:
-    nodes = [
-        node("Conv", "x w b", "c", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("BatchNormalization", "c s b m v", "n"),
-        node("Relu", "n", "r"),
-        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Flatten", "p", "f"),
-        node("Gemm", "f d e", "g", transB=1),
-        node("Softmax", "g", "y", axis=1),
-    ]
+    made = nodes(
+        *("c = Conv x w b; kernel_shape: [3, 3], pads: [1, 1, 1, 1]", "n = BatchNormalization c s b m v"),
+        *("r = Relu n", "p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "f = Flatten p"),
+        *("g = Gemm f d e; transB: 1", "y = Softmax g; axis: 1"),
+    )
     constants: dict[str, Any] = {"w": (4, 3, 3, 3), "d": (10, 64), "e": (10,)}
     constants |= dict.fromkeys("bsmv", (4,))
-    program = load(tmp_path, model(nodes, {"x": [1, 3, 8, 8]}, "y", constants, opset=opset), strict=True)
+    program = load(tmp_path, model(made, {"x": [1, 3, 8, 8]}, "y", constants, opset=opset), strict=True)
     assert kinds(program) == ["conv", "max_pool", "dense", "softmax"]
     assert (program.macs, program.notes) == (64 * 4 * 27 + 640, ())
 
@@ -317,9 +314,6 @@ def test_an_unknown_operator_is_modelled_by_its_bytes(tmp_path: Path) -> None:
     assert getattr(swirl.work, "in_bytes", 0) == 16
     assert getattr(swirl.work, "out_bytes", 0) == 8
     assert "'sw' (art.Swirl)" in program.notes[0]
-
-
-def test_strict_names_the_unknown_operator(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"net.onnx: node 'sw' \(art.Swirl\)(?s:.)*domain 'art'"):
         load(tmp_path, _foreign(), strict=True)
 
@@ -375,75 +369,6 @@ def test_the_scores_of_attention_can_be_an_output(mode: int, tmp_path: Path) -> 
     assert operations(program)[1 if mode else 0].outputs == ("s",)
 
 
-CONTRIB: dict[str, tuple[Any, dict[str, Any], dict[str, Any], list[str], int, tuple[int, ...]]] = {
-    "packed attention": (
-        node("Attention", "x w b", "y", domain=MICROSOFT, num_heads=4),
-        {"x": [2, 10, 64]},
-        {"w": (64, 192), "b": (192,)},
-        ["dense", "matmul", "softmax", "matmul"],
-        2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16),
-        (2, 10, 64),
-    ),
-    "multi-head attention": (
-        node("MultiHeadAttention", "q k v", "y", domain=MICROSOFT, num_heads=4),
-        {"q": [2, 5, 64], "k": [2, 9, 64], "v": [2, 9, 32]},
-        {},
-        ["matmul", "softmax", "matmul"],
-        2 * 4 * 5 * 9 * (16 + 8),
-        (2, 5, 32),
-    ),
-    "grouped query attention": (
-        node("GroupQueryAttention", "q k v", "y", domain=MICROSOFT, num_heads=4, kv_num_heads=2),
-        {"q": [1, 5, 64], "k": [1, 5, 32], "v": [1, 5, 32]},
-        {},
-        ["matmul", "softmax", "matmul"],
-        2 * 4 * 25 * 16,
-        (1, 5, 64),
-    ),
-    "fused matmul": (
-        node("FusedMatMul", "a b", "y", domain=MICROSOFT, transB=1, alpha=0.5),
-        {"a": [2, 5, 8], "b": [2, 6, 8]},
-        {},
-        ["matmul"],
-        2 * 5 * 6 * 8,
-        (2, 5, 6),
-    ),
-    "fused conv": (
-        node("FusedConv", "x w b", "y", domain=MICROSOFT, kernel_shape=[1, 1], activation="Relu"),
-        {"x": [1, 4, 5, 5]},
-        {"w": (8, 4, 1, 1), "b": (8,)},
-        ["conv"],
-        800,
-        (1, 8, 5, 5),
-    ),
-    "fused conv with residual": (
-        node("FusedConv", "x w b r", "y", domain=MICROSOFT, kernel_shape=[1, 1], activation="Relu"),
-        {"x": [1, 4, 5, 5], "r": [1, 8, 5, 5]},
-        {"w": (8, 4, 1, 1), "b": (8,)},
-        ["conv", "add"],
-        800,
-        (1, 8, 5, 5),
-    ),
-    "skip layer norm": (
-        node("SkipLayerNormalization", "a b g h", "y", domain=MICROSOFT),
-        {"a": [2, 5, 8], "b": [2, 5, 8]},
-        {"g": (8,), "h": (8,)},
-        ["layer_norm"],
-        0,
-        (2, 5, 8),
-    ),
-    "gelu": (node("Gelu", "x", "y", domain=MICROSOFT), {"x": [2, 8]}, {}, ["gelu"], 0, (2, 8)),
-}
-
-
-@pytest.mark.parametrize("case", CONTRIB.values(), ids=CONTRIB)
-def test_operators_of_onnx_runtime(case: Any, tmp_path: Path) -> None:
-    made, inputs, constants, names, macs, shape = case
-    program = load(tmp_path, model([made], inputs, "y", constants), strict=True)
-    assert (kinds(program), program.macs) == (names, macs)
-    assert program.tensors["y"].shape == shape
-
-
 def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: Path) -> None:
     int8 = {"w": numpy.ones((1, 6, 32), "int8"), "r": numpy.ones((1, 8, 32), "int8")}
     scales = {"s": numpy.array([0.5], "f"), "z": numpy.array([0], "int8")}
@@ -459,9 +384,3 @@ def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: P
     assert operations(quantised)[0].work == operations(real)[0].work
     assert [quantised.tensors[n].shape for n in "yhc"] == [real.tensors[n].shape for n in "yhc"]
     assert set(quantised.weights) == {"w", "r"}
-
-
-def test_an_operator_of_another_domain_with_too_few_operands(tmp_path: Path) -> None:
-    made = model([node("FusedMatMul", "a", "y", name="fm", domain=MICROSOFT)], {"a": [2, 3]}, "y")
-    with pytest.raises(BadInput, match="'fm'"):
-        load(tmp_path, made)

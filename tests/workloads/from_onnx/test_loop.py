@@ -24,7 +24,6 @@ from tests.workloads.from_onnx.support_subgraphs import (
     only,
     scanned,
 )
-from tests.workloads.from_onnx.tree_values import outputs
 from workloads.from_onnx.loop_iterations import ASSUMED_ITERATIONS
 
 
@@ -57,25 +56,6 @@ def test_the_first_value_is_carried_itself_where_nothing_else_needs_it(tmp_path:
     assert kinds(program) == ["exp", "add", "abs"]
     again = model([*nodes, node("Neg", "h0", "z")], {"x": [4]}, "y z", {"m": numpy.array(5)})
     assert sorted(kinds(load(tmp_path, again))) == ["abs", "add", "copy", "exp", "neg"]
-
-
-def test_carried_tensors_change_places(tmp_path: Path) -> None:
-    inner = body([GO_ON, node("Add", "a b", "sum")], "still b a sum", "a b")
-    made = model(
-        [looped("m yes x y", "p q piled", inner)],
-        {"x": [2], "y": [2]},
-        "p q piled",
-        {"m": numpy.array(3), "yes": YES},
-    )
-    program = load(tmp_path, made, strict=True)
-    given = {"x": numpy.array([1.0, 2]), "y": numpy.array([10.0, 20])}
-    assert {name: value.tolist() for name, value in outputs(program, given, {}).items()} == {
-        "p": [10, 20],
-        "q": [1, 2],
-        "piled": [11, 22] * 3,
-    }
-    copies = [op for op in ops(only(program, Loop).body) if op.kind == "copy"]
-    assert len(copies) == 3  # one of the two is saved
 
 
 def test_unchanged_tensors_are_not_carried(tmp_path: Path) -> None:

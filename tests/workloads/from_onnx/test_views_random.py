@@ -13,7 +13,8 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.onnx_oracle import imported
-from tests.workloads.from_onnx.test_graphs import check, floats, nodes
+from tests.workloads.from_onnx.support_models import nodes
+from tests.workloads.from_onnx.test_graphs import check, floats
 from tests.workloads.from_onnx.test_views import CONSTANTS, ERF, NORM, TANH, real
 
 CHIP = load_chip("luna-arcs")

@@ -47,13 +47,6 @@ def test_the_sample_of_the_documents_is_the_residual_network() -> None:
     assert sample.read_bytes() == MODELS["residual"]().bytes()
 
 
-def test_scales_of_biases_are_no_scales_of_their_own(tmp_path: Path) -> None:
-    """A bias has the scales of its weights times that of the input, and is stored without them."""
-    program = loaded(plain(), tmp_path)
-    biases = [weight for weight in program.weights.values() if weight.bytes >= 4 * weight.elements]
-    assert all(weight.bytes == 4 * weight.elements for weight in biases)
-
-
 def test_a_separable_network_costs_what_the_same_onnx_model_costs(tmp_path: Path) -> None:
     onnx_file = separable_onnx(tmp_path)
     ours, other = loaded(separable(), tmp_path), load(str(onnx_file))
@@ -123,13 +116,6 @@ def test_a_branch_with_an_arm_that_cannot_run_is_refused(tmp_path: Path) -> None
         loaded(model, tmp_path)
 
 
-def test_a_counted_loop_makes_as_many_iterations_as_it_counts(tmp_path: Path) -> None:
-    program = loaded(repeated(5), tmp_path)
-    (loop,) = (node for node in program.nodes() if isinstance(node, Loop))
-    assert loop.iterations == 5
-    assert program.notes == ()
-
-
 def test_a_loop_that_is_not_counted_takes_the_users_number_or_an_assumption(tmp_path: Path) -> None:
     model = repeated()
     condition = model.graphs[1]
@@ -142,12 +128,6 @@ def test_a_loop_that_is_not_counted_takes_the_users_number_or_an_assumption(tmp_
     assert [node.iterations for node in given.nodes() if isinstance(node, Loop)] == [4]
     with pytest.raises(BadInput, match="which is not a loop of the model"):
         loaded(model, tmp_path, iterations={"none": 4})
-
-
-def test_a_counter_between_iterations_is_carried(tmp_path: Path) -> None:
-    program = loaded(repeated(), tmp_path)
-    (loop,) = (node for node in program.nodes() if isinstance(node, Loop))
-    assert len(loop.carried) == 2
 
 
 def test_floats_stay_floats_unless_the_user_says_otherwise(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from chipmodel.model.program import If, Loop, Op, Program, ops
 from chipmodel.passes.validate import validate_program
+from tests.support.narrowed import of_kind
 from tests.workloads.from_yaml.yaml_text import X, kinds, program
 from workloads.from_yaml.program import parse_yaml_program
 
@@ -27,14 +28,13 @@ def test_an_arms_own_tensor_becomes_the_output_and_an_outer_one_is_copied() -> N
     )
     _, gate, after = made.body
     assert isinstance(gate, If)
-    assert isinstance(after, Op)
     yes, no = gate.arms
     assert (gate.condition, yes.name, no.name) == ("score", "yes", "no")
     assert kinds(yes.body) == ["relu", "abs"]
     assert [op.outputs for op in ops(yes.body)] == [("r",), ("y",)]
     assert kinds(no.body) == ["copy"]
     assert [(op.inputs, op.outputs) for op in ops(no.body)] == [(("x",), ("y",))]
-    assert after.inputs == ("y",)
+    assert of_kind(Op, after).inputs == ("y",)
     assert "s" not in made.tensors
     assert made.notes == ("the arm 'no' copies 'x' to 'y'",)
 
@@ -45,8 +45,7 @@ def test_arms_may_write_the_output_by_its_own_name() -> None:
         "    no: [{op: abs, in: x, out: y}]",
         "  outputs: {y: {yes: y, no: y}}",
     )
-    gate = made.body[1]
-    assert isinstance(gate, If)
+    gate = of_kind(If, made.body[1])
     assert [[op.outputs for op in ops(arm.body)] for arm in gate.arms] == [[("y",)], [("y",)]]
     assert made.outputs == ("y",)
 
@@ -57,8 +56,7 @@ def test_one_tensor_given_for_two_outputs_is_copied_once() -> None:
         "    no: [{op: abs, name: s, in: x}]",
         "  outputs: {y: {yes: r, no: s}, z: {yes: r, no: x}}",
     )
-    gate = made.body[1]
-    assert isinstance(gate, If)
+    gate = of_kind(If, made.body[1])
     assert [kinds(arm.body) for arm in gate.arms] == [["relu", "copy"], ["abs", "copy"]]
     assert made.outputs == ("y", "z")
 
@@ -78,8 +76,7 @@ def test_nested_results_and_loops_inside_an_arm_are_renamed_throughout() -> None
         "        outputs: {q: {a: p, b: x}}",
         "  outputs: {y: {yes: h, no: q}}",
     )
-    gate = made.body[1]
-    assert isinstance(gate, If)
+    gate = of_kind(If, made.body[1])
     loop, inner = gate.arms[0].body[-1], gate.arms[1].body[-1]
     assert isinstance(loop, Loop)
     assert loop.carried == ("y",)
@@ -92,8 +89,7 @@ def test_the_first_op_of_an_arm_reads_the_output_of_the_op_before_the_if() -> No
     made = program(
         "- {op: abs, name: a}", "- {op: if, arms: {p: [{op: relu}], q: []}}", tail="outputs: [a]\n"
     )
-    gate = made.body[1]
-    assert isinstance(gate, If)
+    gate = of_kind(If, made.body[1])
     assert [op.inputs for op in ops(gate.arms[0].body)] == [("a",)]
 
 
@@ -109,11 +105,10 @@ def test_a_loop_copies_in_before_and_over_at_the_end_of_each_iteration() -> None
     before, loop, after = made.body
     assert isinstance(before, Op)
     assert isinstance(loop, Loop)
-    assert isinstance(after, Op)
     assert (before.kind, before.inputs, before.outputs) == ("copy", ("x",), ("h",))
     assert (loop.iterations, loop.carried, kinds(loop.body)) == (10, ("h",), ["conv", "copy"])
     assert [(op.inputs, op.outputs) for op in ops(loop.body)] == [(("h",), ("n",)), (("n",), ("h",))]
-    assert after.inputs == ("h",)
+    assert of_kind(Op, after).inputs == ("h",)
     assert made.macs == 10 * 256 * 64
 
 
@@ -128,8 +123,7 @@ def test_carried_tensors_change_all_at_once() -> None:
         inputs=X + ", y: [1, 8, 16, 16]",
         tail="outputs: [a, b, c, d]\n",
     )
-    loop = made.body[-1]
-    assert isinstance(loop, Loop)
+    loop = of_kind(Loop, made.body[-1])
     copies = [(op.inputs[0], op.outputs[0]) for op in ops(loop.body)][1:]
     # c and d take the old a, which is saved before a is replaced by the old b.
     assert copies == [("a", "fib.a.old"), ("b", "a"), ("sum", "b"), ("fib.a.old", "c"), ("fib.a.old", "d")]

@@ -7,6 +7,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from tests.support.narrowed import of_kind
 from tests.workloads.from_onnx.tree_values import outputs
 from tests.workloads.from_yaml.yaml_text import program
 from workloads.build.control_options import (
@@ -28,9 +29,7 @@ def gate(arms: str, tail: str = "outputs: [o]\n") -> If:
     made = program(
         f"- {{op: if, name: g, arms: {{{arms}}}}}", "- {op: add, name: o, in: [x, y]}", inputs=V, tail=tail
     )
-    found = only(made, If)
-    assert isinstance(found, If)
-    return found
+    return of_kind(If, only(made, If))
 
 
 def test_probabilities_are_the_decimals_that_are_written() -> None:
@@ -61,8 +60,7 @@ def test_numbers_of_iterations(iterations: str, most: int, chances: tuple[tuple[
         "- {op: abs, name: o, in: x}",
         inputs=V,
     )
-    found = only(made, Loop)
-    assert isinstance(found, Loop)
+    found = of_kind(Loop, only(made, Loop))
     assert (found.iterations, found.chances) == (most, chances)
 
 
@@ -172,8 +170,7 @@ SUMS = (
 
 def test_each_iteration_reads_a_slice_and_collects_one() -> None:
     made = program(*SUMS, inputs="xs: [3, 2], y: [2]", tail="outputs: [h, hs, ns]\n")
-    found = only(made, Loop)
-    assert isinstance(found, Loop)
+    found = of_kind(Loop, only(made, Loop))
     assert found.carried == ("h", "hs", "ns")
     assert shape(made.body) == [
         "copy h",
@@ -202,10 +199,8 @@ def test_one_iteration_collects_by_a_copy_and_reads_a_view() -> None:
 def test_probabilities_from_the_command_line() -> None:
     made = program(*TWO_EXITS, inputs=V)
     likely = with_probabilities(made, {"surer": (Fraction(1, 4),)})
-    outer = only(likely, If)
-    assert isinstance(outer, If)
-    inner = outer.arms[1].body[-1]
-    assert isinstance(inner, If)
+    outer = of_kind(If, only(likely, If))
+    inner = of_kind(If, outer.arms[1].body[-1])
     assert [arm.probability for arm in inner.arms] == [Fraction(1, 4), None]
     assert [arm.probability for arm in outer.arms] == [Fraction(3, 10), None]
     for given, message in (

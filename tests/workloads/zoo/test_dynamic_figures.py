@@ -8,8 +8,7 @@ from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.work import Conv
 from tests.support.networks import built_in as program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo.fusiondetect import face, outputs, stem
-from workloads.zoo.layers import image
+from workloads.zoo.layered import begun
 
 
 def arm(body: tuple[Node, ...], name: str) -> list[Op]:
@@ -104,8 +103,7 @@ def test_stem_and_face_branch_are_faceboxes() -> None:
     # openvinotoolkit/open_model_zoo, faceboxes-pytorch: 1.8975 GFLOPs (pooling and the like included),
     # 1.0059 M parameters and 21,824 anchors at 1024 x 1024.
     net = ProgramBuilder("faceboxes")
-    face(net, "", stem(net, image(net, 1024)))
-    outputs(net, 1024)
+    begun(net, "control_flow.fusiondetect", "=stem:24 =face =outputs", {"input": 1024})
     built = net.build()
     assert built.tensors["boxes"].shape == (1, 21_824, 4)
     assert built.tensors["scores"].shape == (1, 21_824, 2)

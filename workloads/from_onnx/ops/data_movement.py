@@ -19,6 +19,7 @@ from chipmodel.model.attributes import (
 )
 from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, along_axis, axis_rows, leading, operator
+from workloads.from_onnx.operator_table import op_kind, operators
 from workloads.from_onnx.padding import pad_amounts
 
 
@@ -148,10 +149,9 @@ def _fixed_rows(x: Sequence[int], order: Sequence[int]) -> int:
 @operator("DepthToSpace", "SpaceToDepth")
 def blocks(low: OnnxLowering, node: OnnxNode) -> None:
     """Blocks of pixels moved to channels, or back."""
-    kind = "depth_to_space" if node.op == "DepthToSpace" else "space_to_depth"
     smaller = min(low.shape(node.input(0))[2], low.shape(node.output)[2])
     blocks = PixelBlocks(node.integer("blocksize", 1))
-    low.vector(node, kind, rows=low.shape(node.output)[0] * smaller, attributes=blocks)
+    low.vector(node, op_kind(node.op), rows=low.shape(node.output)[0] * smaller, attributes=blocks)
 
 
 @operator("Gather", "GatherElements", "GatherND")
@@ -199,19 +199,7 @@ def _computed(low: OnnxLowering, names: Sequence[str]) -> list[str]:
     return [name for name in names if not low.is_constant(name)]
 
 
-@operator(
-    *(
-        "ScatterND",
-        "ScatterElements",
-        "Scatter",
-        "OneHot",
-        "Trilu",
-        "GridSample",
-        "RoiAlign",
-        "ReverseSequence",
-    ),
-    *("NonZero", "NonMaxSuppression", "Unique", "Compress", "Range"),
-)
+@operator(*operators("whole"))
 def scatter(low: OnnxLowering, node: OnnxNode) -> None:
     """Any output element may depend on any input element, so no rows are independent."""
     operands = [node.input(0), *node.inputs[1:]]

@@ -7,20 +7,8 @@ from math import prod
 from workloads.from_onnx.fusion import SCALED, UNARY, FusionResult, fuse, is_view, join_product
 from workloads.from_onnx.graph import OnnxNode
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, operator
-from workloads.from_onnx.operator_table import operators
+from workloads.from_onnx.operator_table import op_kind, operators
 from workloads.from_onnx.views import RESHAPES
-
-KINDS = {
-    "LeakyRelu": "leaky_relu",
-    "HardSigmoid": "hard_sigmoid",
-    "HardSwish": "hard_swish",
-    "Swish": "silu",
-    "Sum": "add",
-    "Mod": "mod",
-    "PRelu": "prelu",
-}
-"""The kinds of op that are not called as the operator in lower case."""
-
 
 FUSED_WITH_ACTIVATION = frozenset(["Add", "Sub", "Mul", "Div", "Sum"])
 """Operators that an activation is fused into, as into ADD, SUB, MUL, DIV in TensorFlow Lite (schema.fbs)."""
@@ -36,7 +24,7 @@ def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     fused = FusionResult(node.output)
     if node.op in FUSED_WITH_ACTIVATION:
         fused = fuse(low, node.output, channel_axis=1, scales=False)
-    kind = KINDS.get(node.op, node.op.lower())
+    kind = op_kind(node.op)
     product = join_product(low, node) if node.op in PRODUCTS else ""
     if product:
         kind, fused = PRODUCTS[node.op], FusionResult(product)

@@ -19,6 +19,7 @@ from workloads.from_onnx.lowering import (
     operator,
     over_axes,
 )
+from workloads.from_onnx.operator_table import op_kind, operators
 
 
 @operator("BatchNormalization")
@@ -103,7 +104,6 @@ def mean_variance_norm(low: OnnxLowering, node: OnnxNode) -> None:
 @operator("LpNormalization", "Softmax", "LogSoftmax", "Hardmax", "CumSum")
 def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     """Work along one axis; before operator set 13, softmax works over all axes from ``axis`` on."""
-    kind = {"LpNormalization": "lp_norm", "LogSoftmax": "log_softmax"}
     axis = node.integer("axis", -1)
     if node.op == "CumSum":
         axis = 0
@@ -116,7 +116,7 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     attributes = axes_from(x, 1) if old else along_axis(x, axis)
     low.vector(
         node,
-        kind.get(node.op, node.op.lower()),
+        op_kind(node.op),
         rows=axis_rows(x, axis),
         operands=node.inputs[:1],
         attributes=attributes,
@@ -130,18 +130,7 @@ POOLED: Mapping[str, Literal["max_pool", "average_pool"]] = {
 """Over the height and width of images these are global pooling."""
 
 
-@operator(
-    "ReduceSum",
-    "ReduceMean",
-    "ReduceMax",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceSumSquare",
-)
+@operator(*operators("reduction"))
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The axes are an attribute or, in newer operator sets, an input; by default all. A mean or maximum over
     height and width is global pooling."""

@@ -1,0 +1,60 @@
+"""The bursts of a transfer one by one, and the limits of a Psram on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from chipmodel.hardware.psram_device import Device, ce_low_clocks
+from chipmodel.records import dataclass
+from chipmodel.timing.split import split, wall
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """One access: CE# is low for ``[start, start + low)``, in clocks of the device."""
+
+    address: int
+    bytes: int
+    start: int
+    low: int
+    write: bool = False
+
+    @property
+    def end(self) -> int:
+        """The clock at which CE# goes high."""
+        return self.start + self.low
+
+
+def bursts_of(
+    device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
+) -> Iterator[Burst]:
+    """Yield every burst of ``size`` bytes from or to ``address``, each of at most ``max_burst`` bytes and as
+    early as is legal without a refresh."""
+    skip = address % device.word_bytes
+    place, clock = address - skip, 0
+    groups = split(device, address, size, write, max_burst)
+    repeated = (run for group in groups for _ in range(group.repeat) for run in group.runs)
+    for moved in (run.bytes for run in repeated for _ in range(run.count)):
+        low = ce_low_clocks(device, place, moved, write)
+        yield Burst(place + skip, moved - skip, clock, low, write)
+        place, skip = place + moved, 0
+        clock += low + device.ce_high_min
+
+
+def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:
+    """Raises AssertionError unless CE# low, CE# high, page and boundary hold on every burst, in order."""
+    high: int | None = None
+    for burst in bursts:
+        where = f"{device.name}: burst of {burst.bytes} bytes at {burst.address}, clock {burst.start}"
+        needed = ce_low_clocks(device, burst.address, burst.bytes, burst.write)
+        assert burst.bytes > 0, f"{where} is empty"
+        assert burst.low >= needed, f"{where} ends after {burst.low} clocks, its data need {needed}"
+        limit = device.ce_low_limit
+        assert limit is None or burst.low <= limit, f"{where} holds CE# low {burst.low} of at most {limit}"
+        edge = wall(device, burst.write)
+        last = burst.address + burst.bytes - 1
+        assert edge is None or burst.address // edge == last // edge, f"{where} crosses {edge} bytes"
+        if high is not None:
+            gap = burst.start - high
+            assert gap >= device.ce_high_min, f"{where} follows CE# high of {gap}, not {device.ce_high_min}"
+        high = burst.end

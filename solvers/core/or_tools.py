@@ -9,8 +9,3 @@ from typing import Any
 def cp_sat_solver() -> Any:
     """CP-SAT."""
     return import_module("ortools.sat.python.cp_model")
-
-
-def linear_solvers() -> Any:
-    """SCIP, a module without types."""
-    return import_module("ortools.linear_solver.pywraplp")

@@ -16,7 +16,7 @@ from chipmodel.answers.result import Attempt
 from chipmodel.bounds.columns import FastestWays, fastest_ways, listed_bound
 from chipmodel.errors import DoesNotFit, TimeIsOver
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
@@ -36,7 +36,7 @@ SHARES = (64, 61, 56)
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows."""
-    tried = _Tried(request, path)
+    tried = _QuickestPlan(request, path)
     for given, number, (program, schedule) in _schedules(request, path):
         if tried.fits(given, program, schedule) and not number:
             break  # Packing lost nothing.
@@ -46,17 +46,18 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
 def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, default: Planned) -> Planned:
     """Return the best of the ``default`` plan and of those in the ways of so many of the fastest ``paths``,
     until the stop criterion is met with the bound over all listed ways."""
-    tried = _Tried(request, path, default)
+    tried = _QuickestPlan(request, path, default)
     with suppress(TimeIsOver):
         _try_paths(request, path, paths, tried)
     cycles = default.trace.cycles if default.trace else None
     return replace(tried.answer() or default, default_cycles=cycles)
 
 
-def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _Tried) -> None:
+def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _QuickestPlan) -> None:
     deadline, most = request.deadline, (paths + len(SHARES)) * len(ISSUES)
     asked = request.program, request.chip, path, request.cascades, PlanWays()
-    bound = listed_bound(*asked, deadline=deadline)
+    straight = all(isinstance(node, Op) for node in request.program.body)
+    bound = listed_bound(*asked, deadline=deadline) if straight else None
     stop = request.stop or StopCriterion()
     stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
     for count, (given, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
@@ -68,7 +69,7 @@ def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried:
 
 
 @dataclass(slots=True)
-class _Tried:
+class _QuickestPlan:
     """The best plan of several schedules, packed and simulated if they may be faster."""
 
     request: PlanRequest

@@ -54,14 +54,14 @@ def plan_with_stripes(request: PlanRequest, path: Mapping[str, str] | None) -> P
     except DoesNotFit as error:
         refusal = error
     if request.rows_in_place and request.cascade == CASCADE_AUTO and request.chip.cores == 1:
-        found = _RowsInPlace(request, path).best(found)
+        found = _RowsSearch(request, path).best(found)
     if found is None:
         raise refusal or AssertionError("a plan or a refusal")
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _RowsInPlace:
+class _RowsSearch:
     """Plans with outputs in place by rows, to compare with the best plan without."""
 
     request: PlanRequest

@@ -106,10 +106,10 @@ class ListedWays:
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
         neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
-        own = self.own.chains.get(names)
-        key = neighbours.key(), own
+        given = self.own.chains.get(names)
+        key = neighbours.key(), given
         if key not in self._alike:
-            self._alike[key] = neighbours.stretch(own)
+            self._alike[key] = neighbours.stretch(given)
         found = self._alike[key]
         return found and found._replace(numbers=neighbours.numbers_of(found, tensors))
 

@@ -367,9 +367,9 @@ def test_a_streamer_whose_loads_come_too_late_is_found_by_the_verifier(
 @pytest.mark.parametrize(
     ("module", "cycles", "least", "said"),
     [
-        ("plug_float", "1.5", "0", "answers 1.5 cycles for op 'avgpool'"),
-        ("plug_none", "0", "0", "answers 0 cycles for op 'avgpool'"),
-        ("plug_bound", "5", "6", "answers 5 cycles for op 'avgpool', and that 6 are the least"),
+        ("plug_float", "1.5", "0", "answers 1.5 cycles for op 'conv1'"),
+        ("plug_none", "0", "0", "answers 0 cycles for op 'conv1'"),
+        ("plug_bound", "5", "6", "answers 5 cycles for op 'conv1', and that 6 are the least"),
     ],
 )
 def test_a_wrong_npu_model_is_named_with_its_package(

@@ -89,7 +89,7 @@ class PoolOp(OneInputOp):
     stride: Extent | None = None
     """One number, or [vertical, horizontal]; by default the kernel."""
     pad: Padding = 0
-    """As for `conv`."""
+    """Rows and columns of zeros, as for `conv`."""
     ceil: bool = False
     """Whether the output's size is rounded up instead of down."""
 

@@ -199,7 +199,7 @@ def test_every_region_starts_without_weights() -> None:
 
 def test_blocks_that_do_not_fit_are_sliced_by_output_channels() -> None:
     program = chain(65536, 65536)
-    planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024)))
+    planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024), streamer="ping-pong"))
     slices = [t for t in planned.schedule.transfers if t.part.weights and t.part.name == "n0"]
     assert len(slices) > 1
     assert sum(t.bytes for t in slices) == 65536

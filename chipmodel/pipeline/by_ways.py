@@ -20,7 +20,6 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
-from dma.columns.chosen import ChosenWay
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
@@ -31,15 +30,18 @@ from dma.streamers.by_ways import ISSUES, program_in_ways, schedule_in_ways
 
 SHARES = (64, 61, 56)
 """64ths of SharedMemory for which paths are sought, until a plan loses nothing to packing."""
+NEAR = 1.1
+"""How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
+slices of weights may wait for one another (assumed)."""
 
 
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows."""
     tried = _QuickestPlan(request, path)
-    for given, number, (program, schedule) in _schedules(request, path):
-        if tried.fits(given, program, schedule) and not number:
-            break  # Packing lost nothing.
+    for found, number, (program, schedule) in _schedules(request, path):
+        if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
+            break  # Packing lost nothing, and the path knew what the plan takes.
     return tried.answer()
 
 
@@ -60,10 +62,10 @@ def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried:
     bound = listed_bound(*asked, deadline=deadline) if straight else None
     stop = request.stop or StopCriterion()
     stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
-    for count, (given, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
+    for count, (found, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
         if stop.enough(tried.cycles, perf_counter() - tried.began):
             break
-        tried.fits(given, program, schedule)
+        tried.fits(found.bytes, program, schedule)
         if stop.report:
             stop.report(SearchProgress(count, most, tried.cycles, stop.bound))
 
@@ -127,24 +129,24 @@ def _ways(
 
 def _schedules(
     request: PlanRequest, path: Mapping[str, str], paths: int = 1
-) -> Iterator[tuple[int, int, tuple[Program, Schedule]]]:
-    """Schedules in the ways of fastest paths, with the bytes that they are for, those first that load weights
-    earlier, and their number among these."""
+) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
+    """Schedules in the ways of fastest paths, with these ways, those first that load weights earlier, and
+    their number among these."""
     chip = request.chip
     sizes = [chip.shared_memory.bytes * share // 64 for share in SHARES]
-    for whole, size, ways in _fastest_forms(request, path, sizes, paths):
+    for whole, found in _fastest_forms(request, path, sizes, paths):
         try:
-            program = program_in_ways(whole, ways)
+            program = program_in_ways(whole, found.ways)
             for number, issue in enumerate(ISSUES):
-                asked = StreamRequest(program, chip, size, request.spill)
-                yield size, number, (program, schedule_in_ways(asked, ways, issue))
+                asked = StreamRequest(program, chip, found.bytes, request.spill)
+                yield found, number, (program, schedule_in_ways(asked, found.ways, issue))
         except (ValueError, DoesNotFit):
             continue  # More steps than a cascade has, or too little room for what no path follows.
 
 
 def _fastest_forms(
     request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], paths: int
-) -> Iterator[tuple[Program, int, tuple[ChosenWay, ...]]]:
+) -> Iterator[tuple[Program, FastestWays]]:
     """Programs with the ways for each of ``sizes``, further ``paths`` of the first one at last: with concats
     made in place, all of them or none: those with which the path for the first size is the fastest."""
     most = (sizes[0], 0)
@@ -160,4 +162,4 @@ def _fastest_forms(
     _, number, first = min(begun, key=lambda each: each[:2])
     further = _ways(request, forms[number], path, sizes[:1], paths) if paths > 1 else ()
     for found in chain((first,), walks[number], further):
-        yield forms[number], found.bytes, found.ways
+        yield forms[number], found

@@ -22,6 +22,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import steps
+from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -150,7 +151,10 @@ class _MemorySearch:
     def without_moves(self, asked: PlanRequest, program: Program, size: int) -> Planned | None:
         asked = replace(asked, chip=asked.chip.with_memory(size), spill=False, smallest_peak=False)
         try:
-            planned = plan_in_rounds(asked, {}, cascaded=program)
+            if program is asked.program:
+                planned = plan_with_cascades(replace(asked, cascade=CASCADE_OFF), {})
+            else:
+                planned = plan_in_rounds(asked, {}, program)
         except DoesNotFit:
             return None
         return None if planned.solved.peak > size or planned.schedule.moves_tensors else planned

@@ -49,7 +49,7 @@ STEPS: Mapping[str, tuple[str, object]] = {
         lambda request, attempt, fits: attempt(request),
     ),
     "rows in place": (
-        "chipmodel.pipeline.rows_choice._RowsInPlace.best",
+        "chipmodel.pipeline.rows_choice._RowsSearch.best",
         lambda search, found: found,
     ),
     "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),

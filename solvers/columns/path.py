@@ -49,7 +49,7 @@ def least_time(
     TimeIsOver
         Where the deadline comes first.
     """
-    return _PathSearch(problem, columns, levels).answer(deadline)
+    return PathSearch(problem, columns, levels).answer(deadline)
 
 
 class PathProof(NamedTuple):
@@ -73,7 +73,7 @@ def prove(
     problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
 ) -> PathProof:
     """Return a proof of what ``least_time`` answers. Raises TimeIsOver."""
-    search = _PathSearch(problem, columns, levels)
+    search = PathSearch(problem, columns, levels)
     arrived: list[Cycles] = []
     cycles = search.run(deadline, arrived)
     least = search.repeats.least_cycles
@@ -112,7 +112,7 @@ def fastest_paths(
     """Yield paths in the order of their cycles, from one on that takes ``least_time``; none where there is no
     path. Those that are slower by a way that is among the ``FURTHER`` fastest of none of their borders are
     left out. Raises TimeIsOver."""
-    search = _PathSearch(problem, columns, levels)
+    search = PathSearch(problem, columns, levels)
     if search.run(deadline) >= NEVER:
         return
     for cycles, steps in search.paths():
@@ -146,7 +146,9 @@ class _PathStep(NamedTuple):
     after: int
 
 
-class _PathSearch:
+class PathSearch:
+    """The times of all borders, and the ways that lead there."""
+
     def __init__(self, problem: FluidProblem, columns: ListedColumns, levels: int) -> None:
         self.amounts, self.columns = FluidAmounts(problem), columns
         self.grid = grid(self.amounts.most, levels)
@@ -201,14 +203,15 @@ class _PathSearch:
         border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
         found = 0
         if stretch is not None and border is not None:
-            found = self._link(start, stop, take_ways(self.columns, stretch, border, reached), True)
+            found = self.link(start, stop, take_ways(self.columns, stretch, border, reached), True)
         alone = stop == start + 1 and not self.columns.for_plan
         if self.columns.any_way(start, stop) or (alone and not found):
             table = _any_way(self.amounts, self.columns, start, stop)
             reach(table, reached)
-            self._link(start, stop, table, False)
+            self.link(start, stop, table, False)
 
-    def _link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
+    def link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
+        """Keep the ways from one border to another, and return how many they are."""
         self.ways += len(table)
         if len(table):
             self.links[stop].append(_BorderWays(start, table, listed))

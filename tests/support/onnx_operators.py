@@ -39,5 +39,6 @@ def operator_model(case: Case) -> tuple[Mapping[str, tuple[int, ...]], Any]:
     made = node(case["op"], operands, outputs, domain=domain, **attributes)
     declared = {name: shape(text) for name, text in case.get("declared", {}).items()}
     numbers = {name: TYPES[dtype] for name, dtype in types.items()}
-    more = {"opset": case.get("opset", 17), "types": numbers, "declared": declared}
-    return inputs, model([made], inputs, outputs, constants, **more)
+    opset: int = case.get("opset", 17)
+    made_of = [made], inputs, outputs, constants
+    return inputs, model(*made_of, opset=opset, types=numbers, declared=declared)

@@ -18,7 +18,6 @@ from chipmodel.pipeline.plan import plan, with_smallest_peak
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from chipmodel.pipeline.rows_choice import comfortable_memory
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies.answer import WorkerCache, answer
@@ -26,6 +25,7 @@ from chipmodel.studies.workload import load_workload
 from chipmodel.verify.offsets import check
 from chipmodel.verify.plan_file import verify_file
 from dma.cascade_choice.least_memory import least_memory_candidates
+from dma.residency.comfortable import comfortable_memory
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.chipmodel.studies.support import tasks

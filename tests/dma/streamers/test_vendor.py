@@ -8,7 +8,6 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from dma.stream import stream
-from dma.streamers import sync
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -63,4 +62,4 @@ def test_a_tool_gives_up_early_weights_that_leave_no_room_for_an_op() -> None:
     program = reuse(load("zoo:yolov8?input=256"), "all")
     planned = plan(PlanRequest(program, chip, streamer="vendor", cascade="auto"))
     assert planned.solved.peak <= chip.shared_memory.bytes
-    assert planned.streamer is sync.STREAMER
+    assert planned.schedule.streamer == "sync"

@@ -46,13 +46,13 @@ def test_with_all_ways_followed_they_are_all_chains_of_ways(monkeypatch: pytest.
     """Ways follow one another where one leaves the tensors in SharedMemory that the next one begins with."""
     monkeypatch.setattr(path, "FURTHER", 1 << 30)
     made, links = instance(512), list[tuple[int, int, list[list[int]]]]()
-    link = path._PathSearch._link
+    link = path.PathSearch.link
 
-    def noted(search: path._PathSearch, start: int, stop: int, table: Cycles, listed: bool) -> int:
+    def noted(search: path.PathSearch, start: int, stop: int, table: Cycles, listed: bool) -> int:
         links.append((start, stop, table[:, :2].tolist()))
         return link(search, start, stop, table, listed)
 
-    monkeypatch.setattr(path._PathSearch, "_link", noted)
+    monkeypatch.setattr(path.PathSearch, "link", noted)
     least_time(made.problem, made.columns)
     chains = Counter({(0, 0): 1})
     for start, stop, moves in sorted(links, key=lambda each: each[:2]):

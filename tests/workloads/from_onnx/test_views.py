@@ -22,8 +22,16 @@ SHAPES = {
     "long": [1, 8, 2, 6],
     "last": [-1],
 }
-SCALARS = {"one": 1, "two": 2, "three": 3, "half": 0.5, "root": 1.4142135, "cube": 0.044715}
-SCALARS |= {"outer": 0.7978845, "eps": 1e-5}
+SCALARS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "half": 0.5,
+    "root": 1.4142135,
+    "cube": 0.044715,
+    "outer": 0.7978845,
+    "eps": 1e-5,
+}
 CONSTANTS: Mapping[str, Array] = {
     **{name: np.array(shape) for name, shape in SHAPES.items()},
     **{name: np.array(value, "f") for name, value in SCALARS.items()},

@@ -207,7 +207,7 @@ def plan(
             planned = chosen.planned or planned_in(chosen.program)
         program = planned.program
         with stage(f"bounding the cycles of {program.name}"):
-            bound = planned.bound or one_path_bound(program, target, asked.cascades)
+            bound = one_path_bound(program, target, asked.cascades)
     return ProgramPlan(
         program=program,
         chip=target,

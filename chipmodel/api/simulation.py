@@ -21,7 +21,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
 from chipmodel.measured.track_record import track_record
-from chipmodel.model.program import If, Op, Program
+from chipmodel.model.program import If, Program
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.npu.models import left_to_cpu
 from chipmodel.pipeline import run as pipeline
@@ -272,7 +272,7 @@ def _weighed(
 ) -> Result:
     """``run`` along ``choices``, or the best or worst path that they leave, and what all paths cost."""
     weighed = with_listed_bound(run(choices), deadline)
-    if any(not isinstance(node, Op) for node in weighed.program.body):
+    if not weighed.program.is_straight:
         from chipmodel.paths.run import PathEffort, with_paths
 
         with stage(f"weighing the paths of {weighed.program.name}"):

@@ -297,6 +297,11 @@ class Program:
         )
 
     @property
+    def is_straight(self) -> bool:
+        """Whether it is a list of ops, without branches or loops."""
+        return all(isinstance(node, Op) for node in self.body)
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates of one run with every arm of every ``if`` taken, each iteration counted."""
         return sum(times * op.work.macs for op, times in self.op_counts())

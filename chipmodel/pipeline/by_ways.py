@@ -16,7 +16,7 @@ from chipmodel.answers.result import Attempt
 from chipmodel.bounds.columns import FastestWays, fastest_ways, listed_bound
 from chipmodel.errors import DoesNotFit, TimeIsOver
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
@@ -58,8 +58,7 @@ def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, def
 def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _QuickestPlan) -> None:
     deadline, most = request.deadline, (paths + len(SHARES)) * len(ISSUES)
     asked = request.program, request.chip, path, request.cascades, PlanWays()
-    straight = all(isinstance(node, Op) for node in request.program.body)
-    bound = listed_bound(*asked, deadline=deadline) if straight else None
+    bound = listed_bound(*asked, deadline=deadline) if request.program.is_straight else None
     stop = request.stop or StopCriterion()
     stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
     for count, (found, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):

@@ -17,7 +17,7 @@ from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput, DoesNotFit, TimeIsOver
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
 from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_paths, plan_by_ways
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -42,7 +42,7 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     and BadInput for names of ops that cannot be a cascade."""
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         found = _along_paths(request, path)
-        if found and request.recompute is None and _is_straight(request.program):
+        if found and request.recompute is None and request.program.is_straight:
             return found
         programs = _others(request, path)
     else:
@@ -64,10 +64,6 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     return min(plans, key=lambda each: rank(request, path, each))
 
 
-def _is_straight(program: Program) -> bool:
-    return all(isinstance(node, Op) for node in program.body)
-
-
 def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planned | None:
     """The best plan in the ways of as many of the fastest paths as the streamer tries; None for none."""
     paths = streamer_named(request.streamer).paths
@@ -85,7 +81,7 @@ def _without_cascades(request: PlanRequest, path: Mapping[str, str]) -> Planned 
     look for cascades takes several times as long."""
     program, chip = request.program, request.chip
     tight = comfortable_memory(program) > chip.shared_memory.bytes
-    once = _is_straight(program) and program.inferences == 1
+    once = program.is_straight and program.inferences == 1
     if request.cascade == CASCADE_OFF or tight or not once:
         return None
     found = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)

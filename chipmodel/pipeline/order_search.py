@@ -51,8 +51,7 @@ def ordered(program: Program, in_place: InPlace, name: OrderName) -> OrderedProg
     """``program``, of which nothing is marked as in place yet but what the workload declares, in another
     order of its straight lists; ``in_place`` is what ``reuse`` will be asked for."""
     found = _OrderChooser(program, in_place, _CHOOSERS[name]).order(program.body, _Surroundings())
-    straight = all(isinstance(node, Op) for node in program.body)
-    least = found.ordered.lower_bound if straight and name == "least-peak" else None
+    least = found.ordered.lower_bound if program.is_straight and name == "least-peak" else None
     result = replace(program, body=found.body)
     return OrderedProgram(name, result, live_bytes(result, in_place), least)
 

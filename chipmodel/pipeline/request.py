@@ -11,7 +11,6 @@ from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
-from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.choices import CASCADE_OFF, DEFAULT_PACKER, DEFAULT_STREAMER
@@ -90,8 +89,6 @@ class Planned:
     problem: Problem
     solved: Solved
     attempts: tuple[Attempt, ...]
-    bound: TimeBound | None = None
-    """A lower bound on cycles, where the streamer asked for one."""
     trace: Trace | None = None
     """The plan's simulation, where plans were compared by that."""
     default_cycles: int | None = None

@@ -23,7 +23,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
-from chipmodel.model.program import Op, Program
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
@@ -55,10 +55,7 @@ def one_path_bound(program: Program, chip: Chip, cascades: bool) -> TimeBound | 
     """``time_bound`` of a program that has one path; None of one with branches or loops. With ``cascades``
     one that also holds for plans with cascades."""
     inferences, program = program.inferences, unrolled(program)
-    one_path = all(isinstance(node, Op) for node in program.body)
-    if not one_path:
-        return None
-    return time_bound(program, chip, {}, cascades, inferences)
+    return time_bound(program, chip, {}, cascades, inferences) if program.is_straight else None
 
 
 def plan_in_rounds(

@@ -60,7 +60,7 @@ def run_planned(
     """Simulate the plan that was made for ``request`` on one core; ``known`` is a bound on its cycles."""
     request = replace(request, program=planned.program)
     trace = planned.trace or simulate(planned.commands, request.chip, choices)
-    bound = known or _bound(request, trace, planned)
+    bound = known or _bound(request, trace)
     sync_cycles = _sync_cycles(request, choices, trace)
     if bound is not known:
         refuse_beaten(bound, request.chip, trace.cycles, sync_cycles)
@@ -80,10 +80,8 @@ def run_planned(
     )
 
 
-def _bound(request: PlanRequest, trace: Trace, planned: Planned) -> TimeBound:
+def _bound(request: PlanRequest, trace: Trace) -> TimeBound:
     made = inferences_of(request.program, trace.path)
-    if planned.bound and made == request.program.inferences:
-        return planned.bound
     program = unrolled(request.program, made)
     return time_bound(program, request.chip, trace.path, request.cascades, made or 1)
 

@@ -241,10 +241,7 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     trace = planned.trace or simulate(planned.commands, chip, {})
     row = replace(row, status=planned.solved.status, simulation_seconds=process_time() - began)
     sync = trace.cycles if task.point.streamer == "sync" else None
-    # Rows of the same question share a bound, unless the streamer has asked for it.
-    bound, seconds = (
-        (planned.bound, 0.0) if planned.bound else kept.bound(task, planned.program, chip, trace.path)
-    )
+    bound, seconds = kept.bound(task, planned.program, chip, trace.path)  # shared by rows of a question
     refuse_beaten(bound, chip, trace.cycles)
     energy = run_energy(planned.program, chip, (planned.schedule,), trace)
     return _timed(replace(row, bound_seconds=seconds), chip, trace, bound, sync, energy)

@@ -91,7 +91,7 @@ class StreamerRace:
     def with_less(self, streamer: Streamer, budget: int) -> RankedSchedule | None:
         """A schedule of ``streamer`` with at most ``budget`` bytes alive at once, not tried again with less;
         None where there is none."""
-        schedule = self._build(streamer, budget, self.cache)
+        schedule = self._build(streamer, budget)
         if schedule is None:
             return None
         schedule = self._named(schedule, streamer)
@@ -164,7 +164,7 @@ class StreamerRace:
         fallbacks: tuple[Streamer, ...] | None = None,
     ) -> float:
         """Build a schedule that waits to be packed. Returns its forecast; infinity where there is none."""
-        schedule = self._build(streamer, budget, self.cache)
+        schedule = self._build(streamer, budget)
         if schedule is None:
             return inf
         cycles = 0.0
@@ -178,13 +178,12 @@ class StreamerRace:
         name = streamer.family if self.portfolio.chooses_by_cycles else self.portfolio.name
         return replace(schedule, streamer=name, late=())
 
-    def _build(self, streamer: Streamer, budget: int, cache: BuildCache) -> Schedule | None:
+    def _build(self, streamer: Streamer, budget: int) -> Schedule | None:
         try:
-            schedule = build_schedule(replace(self.request, budget=budget), streamer, cache)
+            return build_schedule(replace(self.request, budget=budget), streamer, self.cache)
         except DoesNotFit as refusal:
             self.refusal = self.refusal or refusal  # of the first candidate, which needs least
             return None
-        return schedule
 
     def _wait(self, ranked: RankedSchedule) -> None:
         self.entered += 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
+from functools import lru_cache
+from itertools import chain, islice
 from math import floor
 from typing import NamedTuple
 
@@ -29,13 +30,14 @@ from chipmodel.model.program import If, Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import LISTED, TimeBound
-from chipmodel.timing.transfer import transfer_cycles
+from chipmodel.timing.strided import run_times
+from chipmodel.timing.transfer import OffChipLink, link
 from dma.columns.chosen import ChosenWay, chosen_way
 from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import tensors_within
 from solvers.columns.kernel import Integers, Rates, is_compiled
-from solvers.columns.path import FastestPath, PathWay, fastest_paths, least_time
+from solvers.columns.path import FastestPath, PathWay, fastest_path, fastest_paths, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.borders import NEVER
 from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
@@ -50,8 +52,10 @@ def listed_bound(
     own: PlanWays,
     inferences: int = 1,
     deadline: Deadline = NO_DEADLINE,
+    most: int = NEVER,
 ) -> TimeBound | None:
-    """Return the least cycles along ``path`` of the listed plans, those with the ways ``own`` among them.
+    """Return the least cycles along ``path`` of the listed plans, those with the ways ``own`` among them; any
+    number that is more where they are more than ``most``, as those of a plan are.
 
     ``program`` is as that plan has it, weights in place too. None where there is no ``fluid_problem``, and
     without the compiled kernel. Raises TimeIsOver.
@@ -59,7 +63,7 @@ def listed_bound(
     made = listed_instance(program, chip, path, cascades, own, inferences, deadline)
     if made is None:
         return None
-    found = least_time(made.problem, made.columns, deadline=deadline)
+    found = least_time(made.problem, made.columns, deadline=deadline, most=most)
     legs = joined_legs(found, [op.name for op in made.ops])
     return TimeBound(found.cycles, tuple(legs), LISTED[cascades], found.ways)
 
@@ -131,22 +135,25 @@ def fastest_ways(
     Nothing where ``listed_bound`` is None, or no listed plan fits. Raises TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps)
-    asked = (
+    listed = (
         listed_instance(program, chip, one, cascades, PlanWays(), 1, deadline, sought)
         for one in _paths_through_arms(program, path)
     )
-    made = [(each, _names(program, each, sought.within)) for each in asked if each is not None]
+    made = [(each, _names(program, each, sought.within)) for each in listed if each is not None]
+    if not made:
+        return
     for size in sizes:
-        problems = (replace(each.problem, capacity=size) for each, _ in made)
-        walks = [
-            (each, called, fastest_paths(problem, each.columns, deadline=deadline))
-            for (each, called), problem in zip(made, problems, strict=True)
-        ]
-        others = [(each, called, next(walk, None)) for each, called, walk in walks[1:]]
-        for each, called, walk in walks[:1]:
-            for fastest in islice(walk, paths) if paths > 1 else (next(walk, None),):
-                if found := _ways_of(chip, size, [(each, called, fastest), *others]):
-                    yield found
+        asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
+        first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else _one(*asked[0], deadline)
+        others = [fastest_path(*each, deadline=deadline) for each in asked[1:]]
+        for fastest in islice(first, paths):
+            known = zip(made, (fastest, *others), strict=True)
+            if found := _ways_of(chip, size, [(*each, one) for each, one in known]):
+                yield found
+
+
+def _one(problem: FluidProblem, columns: ListedWays, deadline: Deadline) -> Iterator[FastestPath | None]:
+    yield fastest_path(problem, columns, deadline=deadline)
 
 
 def _ways_of(
@@ -269,19 +276,21 @@ least."""
 
 
 def _further_runs(chip: Chip, costs: LeastTransferCosts, in_turn: bool) -> Integers:
-    """Return ``ListedColumns.runs``: what three runs take longer than two, beyond the cycles of the bytes;
-    nothing where transfers are not ``in_turn``."""
+    """Return ``ListedColumns.runs``; nothing where transfers are not ``in_turn``."""
     slopes: dict[Traffic, Fraction] = {"load": costs.load_each, "store": costs.store_each}
-    found: list[int] = []
-    for traffic, slope in slopes.items() if in_turn else ():
-        more = [0]
-        for size in range(1, LENGTHS):
-            further = transfer_cycles(chip, traffic, 3 * size, 3) - transfer_cycles(
-                chip, traffic, 2 * size, 2
-            )
-            more.append(max(0, floor(further - size * slope)))
-        found += [*more[:-1], min(more[LENGTHS // 2 :])]
-    return np.array(found or [0, 0], np.int64)
+    found = (_further(chip.core_mhz, link(chip, traffic), slope) for traffic, slope in slopes.items())
+    return np.array([*chain(*found)] if in_turn else [0, 0], np.int64)
+
+
+@lru_cache
+def _further(core_mhz: Fraction, end: OffChipLink, slope: Fraction) -> tuple[int, ...]:
+    """What three runs of each length take longer than two, beyond the cycles of the bytes."""
+    more = [0]
+    for size in range(1, LENGTHS):
+        three, two = (run_times(core_mhz, *end, count * size, count) for count in (3, 2))
+        further = three.setup + three.data - two.setup - two.data
+        more.append(max(0, floor(further - size * slope)))
+    return *more[:-1], min(more[LENGTHS // 2 :])
 
 
 def _rate(once: Fraction | int, each: Fraction) -> tuple[int, int, int]:

@@ -20,6 +20,8 @@ from solvers.columns.path import PathProof, prove
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 PART = "a bound over the listed ways"
+ENOUGH = 1.01
+"""How many times the bound for any plan a plan may take without a higher bound (assumed)."""
 
 
 def with_listed_bound(result: Result, deadline: Deadline = NO_DEADLINE) -> Result:
@@ -42,9 +44,9 @@ def higher_bound(
 ) -> TimeBound:
     """Return the bound along ``path`` over the listed ways, if it is higher than the one of any plan, and not
     above the ``cycles`` of the result's own: its plan runs ops twice, or in some way that is not listed."""
-    if result.cores:
+    if result.cores or cycles <= ENOUGH * bound.of_any_plan:
         return bound
-    listed = listed_bound(*_asked(result, bound, path), deadline)
+    listed = listed_bound(*_asked(result, bound, path), deadline, cycles)
     if listed is None or not bound.of_any_plan < listed.cycles <= cycles:
         return bound
     return replace(listed, any_plan=bound.of_any_plan)

@@ -14,7 +14,7 @@ from chipmodel.npu.least_costs import least_cycles
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
 from dma.columns.ladder import LONGEST, MOST_OPS
-from dma.columns.numbers import SharedNumbers
+from dma.columns.numbers import shared_numbers
 from dma.columns.plan_ways import PlanWays
 from solvers.columns.kernel import Integers, Rates, Stretch
 from solvers.core.deadline import Deadline
@@ -51,11 +51,10 @@ class ListedWays:
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
         self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
         self.tensors, self.loads, self.for_plan, self.within = tensors, loads, for_plan, within
-        self._numbers = SharedNumbers(chip.npu, ops)
+        self._numbers = shared_numbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
-        self._alike: dict[object, Stretch | None] = {}
         narrow = _narrow_borders(tensors)
         for start in range(len(ops)):
             if start % LOOK == 0:
@@ -107,10 +106,10 @@ class ListedWays:
         ops = tuple(map(self._inside, runs))
         neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
         given = self.own.chains.get(names)
-        key = neighbours.key(), given
-        if key not in self._alike:
-            self._alike[key] = neighbours.stretch(given)
-        found = self._alike[key]
+        key, alike = (neighbours.key(), given), self._numbers.alike
+        if key not in alike:
+            alike[key] = neighbours.stretch(given)
+        found = alike[key]
         return found and found._replace(numbers=neighbours.numbers_of(found, tensors))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import local
 
 import numpy as np
 
@@ -14,14 +16,17 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.models import least_cycles_by_rows
-from solvers.columns.kernel import Integers
+from solvers.columns.kernel import Integers, Stretch
+
+LISTINGS = 2
+"""Programs of which numbers are kept for the next listing: for a plan, and then for its bound."""
 
 
 class SharedNumbers:
     """Numbers that are added while stretches are made; ``table`` has all of them."""
 
     def __init__(self, npu: Npu, ops: Sequence[Op]) -> None:
-        self.npu = npu
+        self.npu, self.ops = npu, ops
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
         self.parts: dict[tuple[object, ...], int] = {}
@@ -29,6 +34,8 @@ class SharedNumbers:
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
+        self.alike: dict[object, Stretch | None] = {}
+        """Cascades, by what they depend on (``ChainOps.key``)."""
 
     def table(self) -> Integers:
         """All numbers."""
@@ -82,6 +89,25 @@ class SharedNumbers:
     def _put(self, numbers: Sequence[int]) -> int:
         self.found += numbers
         return len(self.found) - len(numbers)
+
+
+class _Recent(local):
+    """The numbers of the last listings of a thread."""
+
+    def __init__(self) -> None:
+        self.known = deque[SharedNumbers](maxlen=LISTINGS)
+
+
+_RECENT = _Recent()
+
+
+def shared_numbers(npu: Npu, ops: Sequence[Op]) -> SharedNumbers:
+    """Return the numbers of these ops, those of an earlier listing among them."""
+    for known in _RECENT.known:
+        if known.ops == ops and known.npu == npu:
+            return known
+    _RECENT.known.append(SharedNumbers(npu, ops))
+    return _RECENT.known[-1]
 
 
 def _width(band: Band | None) -> tuple[int, int] | None:

@@ -5,22 +5,10 @@
 
 namespace columns {
 
-// What is in SharedMemory at both borders of a stretch, and DMA cycles of stores around it.
-struct MoveRow {
-    Int before, after;
-    Int after_bytes;
-    Int behind;          // of stores that may be still to come before
-    Int passing_behind;  // those of tensors that are loaded again
-    Int behind_after;
-    Int leaving;         // of tensors that leave
-    Int early, early_after;
-};
-
 struct Around {
     Moved ahead, ahead_after, behind, behind_after;
     Int capacity, later, most;
     bool alone;
-    Int loads;           // of weights of which some may be there from before
 };
 
 // A row of a table between two borders; see COLUMNS in kernel.py.
@@ -30,9 +18,10 @@ struct TableRow {
     Int bytes;
 };
 
-inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const Around &around) {
+inline TableRow table_row(const Way &way, const Places &places, const Around &around) {
     const auto &keys = way.keys;
-    const Int loads = keys[LOADS] + around.loads;
+    const MoveRow &move = places.moves[way.place];
+    const Int room = places.room[way.place], loads = keys[LOADS] + places.weights;
     const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
     Int needed = keys[NEEDED] - std::min(move.behind, late);
     if (keys[WHOLE]) {
@@ -56,20 +45,12 @@ inline TableRow table_row(const Way &way, const MoveRow &move, Int room, const A
             around.capacity - room + keys[SIZE]};
 }
 
-// Least times by set of tensors and by DMA cycles moved ahead, at equally far points.
-struct Levels {
-    const Int *points;
-    Int count, width;
-};
-
-constexpr Int NEVER = Int(1) << 60;
-
 // Reach the border after a table's ways from the times before; see path.py.
 inline void reach(const std::vector<TableRow> &table, const Levels &levels, const Int *before, Int *after) {
-    const Int *points = levels.points, first = points[1];
+    const Int *points = levels.points;
     for (const TableRow &row : table) {
         const Int *times = before + row.before * levels.count;
-        Int *reached = after + row.after * levels.count;
+        Int *reached = after + row.after * levels.count, place = 0;
         for (Int level = 0; level < levels.count; ++level) {
             const Int point = std::max(points[level], row.least);
             if (point >= row.most_after + levels.width) {
@@ -77,11 +58,8 @@ inline void reach(const std::vector<TableRow> &table, const Levels &levels, cons
             }
             Int ahead = std::max(row.needed, point + row.moved - row.cycles);
             ahead = std::max(std::min(ahead, row.most_before), points[0]);
-            const Int past = ahead - first;
-            const Int floor = past >= 0 ? past / levels.width : -((-past + levels.width - 1) / levels.width);
-            const Int place = std::min(std::max<Int>(floor + 1, 0), levels.count - 1);
-            const Int next = std::min(place + 1, levels.count - 1);
-            const Int begun = std::max(times[place], times[next] - std::max<Int>(0, points[next] - ahead));
+            place = levels.place_of(ahead, place);  // What is ahead before never falls from point to point.
+            const Int begun = levels.time(times, place, ahead);
             const Int waits = std::max<Int>(0, row.needed - ahead) + row.cycles;
             const Int moves = point - ahead + row.moved;
             reached[level] = std::min(reached[level], std::min(NEVER, begun + std::max(waits, moves)));

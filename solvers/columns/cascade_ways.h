@@ -3,6 +3,8 @@
 
 #include "ways.h"
 
+#include <numeric>
+
 namespace columns {
 
 // The ways of several ops as a cascade.
@@ -13,18 +15,24 @@ public:
     CascadeWays(const Stretch &stretch, const Chip &chip, const Places &places, const Moved &ahead,
                 const Moved &ahead_after, const Moved &behind, Taker &best)
         : stretch_(stretch), chip_(chip), places_(places), ahead_(ahead), ahead_after_(ahead_after), behind_(behind),
-          best_(best) {}
+          best_(best), held_cycles_(weights_once(stretch, chip)) {}
 
     // One choice of `heights`, with each of the sets of weights that are loaded again.
     void take(Int number, const Int *heights, const Bands &bands, const std::vector<Int> &again,
               const std::vector<Int> &groups, Int most_steps) {
+        bands_ = bands;
+        if (stretch_.rolls && places_.are_beyond(computing(heights), held_cycles_)) {
+            return;
+        }
         walk_ = Walker(stretch_, heights, most_steps / bands.count).walk(bands.count);
         if (!walk_.possible) {
             return;
         }
-        bands_ = bands;
         in_band_ = Int(walk_.ends.size()) / bands.count;
         count_steps();
+        if (!stretch_.rolls && places_.are_beyond(total_, held_cycles_)) {
+            return;
+        }
         for (Int stripe : groups) {
             if (stripe > 1 && stripe > in_band_) {
                 break;
@@ -106,6 +114,26 @@ private:
         for (Int op = 0; op < ops; ++op) {
             add_inside(spans_[op], parts[op] ? stretch_.ops[op].carried : 0);
         }
+    }
+
+    // NPU cycles of all steps, where rows are made once: an op has steps of its height, and one of the rest.
+    Int computing(const Int *heights) const {
+        Int found = 0;
+        for (Int band = 0; band < bands_.count; ++band) {
+            for (Int op = 0; op < stretch_.count(); ++op) {
+                const Int rows = stretch_.ops[op].rows, height = std::max<Int>(1, std::min(rows, heights[op]));
+                found += rows / height * cycles({op, {0, height}, band}) + cycles({op, {0, rows % height}, band});
+            }
+        }
+        return found;
+    }
+
+    static Int weights_once(const Stretch &stretch, const Chip &chip) {
+        Int cycles = 0;
+        for (const OpRow &op : stretch.ops) {
+            cycles += op.loads * chip.weights.cycles(op.weights);
+        }
+        return cycles;
     }
 
     static void touch(Span &span, Int at) { span = {span.start < 0 ? at : span.start, at}; }
@@ -288,6 +316,7 @@ private:
             add_changes(base_changes_, buffer);
         }
         std::sort(base_changes_.begin(), base_changes_.end());
+        count_begun();
         Int bytes = 0, most = 0;
         for (const auto &[step, change] : base_changes_) {
             bytes += change;
@@ -356,11 +385,14 @@ private:
             }
         }
         const Int room = places_.room[place];
+        if (places_.is_beyond(place, total_ + wait, loads + stores)) {
+            return;
+        }
         const Int bytes = fullest();
         if (bytes > room) {
             return;
         }
-        const Most most = most_moved(room);
+        const Most most = most_moved(room, bytes);
         Int first = 0, at_end = 0;
         for (const std::vector<Buffer> *buffers : {&buffers_, &around_}) {
             for (const Buffer &buffer : *buffers) {
@@ -403,8 +435,11 @@ private:
 
     // The most loads of later stretches, beside which the steps have to have room, that may have come before the
     // first step, with weights that are needed later, and after the last one; and the most earlier stores that
-    // may come after the first step began.
-    Most most_moved(Int room) const {
+    // may come after the first step began. `fullest` bytes leave the least room, so steps that have much else
+    // need no look.
+    Most most_moved(Int room, Int fullest) const {
+        const Int after = ahead_after_.in(room - fullest), before = ahead_.in(room - fullest);
+        const Int behind = behind_.in(room - fullest);
         Most most{ENDLESS, ENDLESS, ENDLESS};
         Int bytes = 0;
         for (std::size_t at = 0; at < changes_.size();) {
@@ -413,23 +448,30 @@ private:
                 bytes += changes_[at].second;
             }
             const Int next = at < changes_.size() ? changes_[at].first : Int(ends_.size());
-            if (step < next) {
-                most.after = std::min(most.after, ahead_after_.in(room - bytes) + total_ - ends_[next - 1]);
-                most.before = std::min(most.before, ahead_.in(room - bytes) + begun_weights(step));
-                most.behind = std::min(most.behind, behind_.in(room - bytes) + (step ? ends_[step - 1] : 0));
+            if (step >= next) {
+                continue;
+            }
+            const Int left = total_ - ends_[next - 1], past = step ? ends_[step - 1] : 0, begun = begun_[step];
+            if (after + left < most.after) {
+                most.after = std::min(most.after, ahead_after_.in(room - bytes) + left);
+            }
+            if (before + begun < most.before) {
+                most.before = std::min(most.before, ahead_.in(room - bytes) + begun);
+            }
+            if (behind + past < most.behind) {
+                most.behind = std::min(most.behind, behind_.in(room - bytes) + past);
             }
         }
         return most;
     }
 
-    // DMA cycles of the weights of ops that have begun by a step.
-    Int begun_weights(Int step) const {
-        Int cycles = 0;
+    // For each step the DMA cycles of the weights of ops that have begun by then.
+    void count_begun() {
+        begun_.assign(walk_.steps.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
-            const bool counts = !is_again(op) && spans_[op].start <= step;
-            cycles += counts ? chip_.weights.cycles(stretch_.ops[op].weights) : 0;
+            begun_[spans_[op].start] += is_again(op) ? 0 : chip_.weights.cycles(stretch_.ops[op].weights);
         }
-        return cycles;
+        std::partial_sum(begun_.begin(), begun_.end(), begun_.begin());
     }
 
     // DMA cycles that must have passed when the NPU begins, for each op's first step to have its weights and
@@ -477,11 +519,12 @@ private:
     const Places &places_;
     const Moved &ahead_, &ahead_after_, &behind_;
     Taker &best_;
+    const Int held_cycles_;  // DMA cycles of all weights, each once
     Walk walk_;
     Bands bands_;
     Int in_band_ = 1;
     std::vector<Passing> passing_;
-    std::vector<Int> computed_, begins_, first_read_, ends_;
+    std::vector<Int> computed_, begins_, first_read_, ends_, begun_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;
     std::vector<std::pair<Int, Int>> base_changes_, changes_, events_;

@@ -134,6 +134,14 @@ class Border(NamedTuple):
     """Whether nothing comes after it."""
 
 
+class Limit(NamedTuple):
+    """The most cycles of a path that counts, and those of NPU and DMA engine after a stretch, at least."""
+
+    most: int
+    computes: int
+    loads: int
+
+
 class BorderTimes(NamedTuple):
     """Times by set of tensors and point; those after are improved."""
 
@@ -158,18 +166,22 @@ def _kernel() -> _ColumnKernel:
     return cast(_ColumnKernel, compiled_kernel())
 
 
-def take_ways(columns: ListedColumns, stretch: Stretch, border: Border, reached: BorderTimes) -> Integers:
-    """Reach the border after a stretch by its ways; return those that no other one is better than, each a
-    row of ``COLUMNS`` numbers and of four by which it was chosen."""
+def take_ways(
+    columns: ListedColumns, stretch: Stretch, border: Border, reached: BorderTimes, limit: Limit
+) -> Integers:
+    """Reach the border after a stretch by its ways; return those within the ``limit`` that no other one is
+    better than, each a row of ``COLUMNS`` numbers and of four by which it was chosen."""
     settings = (
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
         *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
+        *(reached.width, *limit),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
-    found = _kernel().column_ways((*described, *placed, *around))
+    times = reached.points, reached.before
+    found = _kernel().column_ways((*described, *placed, *around, *times))
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
     if columns.for_plan:
         table = table.copy()

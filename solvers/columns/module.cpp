@@ -20,8 +20,8 @@ public:
     }
 };
 
-enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO };
+enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, COUNT };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, WIDTH, MOST_CYCLES, COMPUTES_LATER, LOADS_LATER };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -37,7 +37,7 @@ std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
     return found;
 }
 
-std::vector<Way> find_ways(const Array *arrays, const Around &around) {
+std::vector<Way> find_ways(const Array *arrays, const Around &around, const Places &places) {
     const Int *settings = arrays[CHIP].data();
     // What further runs add, of loads and then of stores; weights lie in one run.
     const Int lengths = arrays[RUNS].size() / 2;
@@ -48,9 +48,6 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around) {
     const Stretch stretch{arrays[OPS].rows<OpRow>(), arrays[NEEDS].rows<NeedRow>(), arrays[MAKES].rows<Int>(),
                           arrays[TENSORS].rows<TensorRow>(), arrays[TABLE].data(), settings[ROLLS] != 0};
     const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0, settings[WHOLE_TOO] != 0};
-    const Int tensors = Int(stretch.tensors.size());
-    const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), arrays[ROOM].size(),
-                        tensors};
     Taker best;
     if (settings[ON_ITS_OWN]) {
         const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
@@ -90,11 +87,16 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Moved ahead = read_moved(fitting), ahead_after = read_moved(fitting);
     const Moved behind = read_moved(fitting), behind_after = read_moved(fitting);
     const Around around{ahead, ahead_after, behind, behind_after, settings[CAPACITY], settings[LATER],
-                        settings[MOST], settings[ON_ITS_OWN] != 0, settings[BESIDES]};
+                        settings[MOST], settings[ON_ITS_OWN] != 0};
     const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
+    const Limit limit{{arrays[POINTS].data(), arrays[POINTS].size(), settings[WIDTH]}, arrays[BEFORE_TIMES].data(),
+                      settings[MOST_CYCLES], settings[COMPUTES_LATER], settings[LOADS_LATER]};
+    const Int tensors = arrays[TENSORS].size() * Int(sizeof(Int)) / Int(sizeof(TensorRow));
+    const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), moves.data(),
+                        arrays[ROOM].size(), tensors, settings[BESIDES], limit};
     Best<8, TableRow> best;
-    for (const Way &way : find_ways(arrays, around)) {
-        const TableRow row = table_row(way, moves[way.place], arrays[ROOM].data()[way.place], around);
+    for (const Way &way : find_ways(arrays, around, places)) {
+        const TableRow row = table_row(way, places, around);
         best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least}, row);
     }
     return best.take(2);
@@ -128,14 +130,14 @@ PyObject *column_ways(PyObject *, PyObject *tuple) {
 }
 
 PyObject *column_reach(PyObject *, PyObject *tuple) {
-    enum { TABLE_ROWS, POINTS, WIDTH, BEFORE_TIMES, AFTER_TIMES, ALL };
+    enum { TABLE_ROWS, LEVELS, STEP, FROM_TIMES, AFTER_TIMES, ALL };
     Array arrays[ALL];
     if (!hold(arrays, tuple, 1)) {
         return nullptr;
     }
     Py_BEGIN_ALLOW_THREADS;
-    const Levels levels{arrays[POINTS].data(), arrays[POINTS].size(), arrays[WIDTH].data()[0]};
-    reach(arrays[TABLE_ROWS].rows<TableRow>(), levels, arrays[BEFORE_TIMES].data(), arrays[AFTER_TIMES].writable());
+    const Levels levels{arrays[LEVELS].data(), arrays[LEVELS].size(), arrays[STEP].data()[0]};
+    reach(arrays[TABLE_ROWS].rows<TableRow>(), levels, arrays[FROM_TIMES].data(), arrays[AFTER_TIMES].writable());
     Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;
 }

@@ -29,6 +29,9 @@ public:
         slices_ = (channels_ + cut.channels - 1) / cut.channels;
         last_slice_ = channels_ - (slices_ - 1) * cut.channels;
         compute_ = cut.cycles;
+        if (places_.are_beyond(compute_, 0)) {
+            return;
+        }
         for (Int outer = 0; outer < (stripes_ > 1 && slices_ > 1 ? 2 : 1); ++outer) {
             weigh(cut, outer);
             measure(cut, outer);
@@ -223,7 +226,7 @@ private:
             }
         }
         const Int room = places_.room[place];
-        if (size > room) {
+        if (size > room || places_.is_beyond(place, compute_, loads + stores)) {
             return;
         }
         if (slices == 1 && slice_loads_ > 1) {

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from solvers.columns.kernel import COLUMNS, BorderTimes, ListedColumns, reach, take_ways
+from solvers.columns.kernel import COLUMNS, Border, BorderTimes, Limit, ListedColumns, reach, take_ways
 from solvers.columns.moves import border_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.amounts import FluidAmounts
@@ -34,8 +35,17 @@ LOOK = 16
 """Borders that are reached between two looks at the clock."""
 
 
+SIXTEENTHS = (17, 20, 28)
+"""How many sixteenths of what NPU and weights take alone a path of single ops may take that is looked for
+first (assumed): a lower limit leaves fewer ways to look at. Its cycles are the limit of one with cascades."""
+
+
 def least_time(
-    problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
+    problem: FluidProblem,
+    columns: ListedColumns,
+    levels: int = LEVELS,
+    deadline: Deadline = NO_DEADLINE,
+    most: int = NEVER,
 ) -> FluidTime:
     """Return the least cycles of a run whose stretches run in the ways that ``columns`` list.
 
@@ -43,13 +53,15 @@ def least_time(
     ----------
     levels : int
         More points of the grid give a higher bound, and take longer.
+    most : int
+        Cycles beyond which the answer is known to be too high: any number that is more then.
 
     Raises
     ------
     TimeIsOver
         Where the deadline comes first.
     """
-    return PathSearch(problem, columns, levels).answer(deadline)
+    return PathSearch(problem, columns, levels).answer(deadline, most)
 
 
 class PathProof(NamedTuple):
@@ -106,6 +118,23 @@ class FastestPath(NamedTuple):
     """In order."""
 
 
+def fastest_path(
+    problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
+) -> FastestPath | None:
+    """Return a path that takes ``least_time``; None where there is none. Raises TimeIsOver."""
+    search = PathSearch(problem, columns, levels)
+    for part in SIXTEENTHS:
+        most = search.rest.least * part // 16
+        alone = search.run(deadline, most=most, longest=1)
+        if alone <= most:
+            break
+    else:
+        alone = search.run(deadline, longest=1)
+    if columns.longest > 1:
+        search.run(deadline, most=alone)
+    return next(search.found(), None)
+
+
 def fastest_paths(
     problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
 ) -> Iterator[FastestPath]:
@@ -113,10 +142,8 @@ def fastest_paths(
     path. Those that are slower by a way that is among the ``FURTHER`` fastest of none of their borders are
     left out. Raises TimeIsOver."""
     search = PathSearch(problem, columns, levels)
-    if search.run(deadline) >= NEVER:
-        return
-    for cycles, steps in search.paths():
-        yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps))
+    search.run(deadline)
+    yield from search.found()
 
 
 class _BorderWays(NamedTuple):
@@ -152,22 +179,36 @@ class PathSearch:
     def __init__(self, problem: FluidProblem, columns: ListedColumns, levels: int) -> None:
         self.amounts, self.columns = FluidAmounts(problem), columns
         self.grid = grid(self.amounts.most, levels)
+        self.kept = [self.amounts.loaded(op.kept) for op in problem.ops]
+        """DMA cycles of what has been kept at each border."""
+        self.rest = _Rests(self.amounts, columns, self.kept)
+        self.stretches: dict[tuple[int, int], Border | None] = {}
+        self._begin(NEVER)
+
+    def _begin(self, most: int) -> None:
         tracked = self.amounts.residents.tracked
+        self.most = most
         self.borders = [BorderFunctions(1 << len(each), self.grid.levels) for each in tracked]
         self.links: list[list[_BorderWays]] = [[] for _ in tracked]
         """Ways by the border where they lead."""
-        self.kept = [self.amounts.loaded(op.kept) for op in problem.ops]
-        """DMA cycles of what has been kept at each border."""
         self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
 
-    def answer(self, deadline: Deadline) -> FluidTime:
-        cycles = self.run(deadline)
-        return FluidTime(cycles, tuple(self._legs()), self.ways)
+    def answer(self, deadline: Deadline, most: int) -> FluidTime:
+        cycles = self.run(deadline, most=most)
+        return FluidTime(cycles, tuple(self._legs()) if cycles <= most else (), self.ways)
 
-    def run(self, deadline: Deadline, arrived: list[Cycles] | None = None) -> int:
-        """Reach all borders; return the least cycles to the last one. ``arrived`` receives the times of every
-        border."""
+    def run(
+        self,
+        deadline: Deadline,
+        arrived: list[Cycles] | None = None,
+        most: int = NEVER,
+        longest: int | None = None,
+    ) -> int:
+        """Reach all borders by stretches of so many ops; return the least cycles to the last one, or any
+        number beyond ``most``. ``arrived`` receives the times of every border."""
+        self._begin(most)
+        longest = self.columns.longest if longest is None else longest
         points, last = self.grid.points, self.amounts.count
         self.borders[0].times[0] = np.where(points <= 0, 0, NEVER)
         for start in range(last):
@@ -178,17 +219,25 @@ class PathSearch:
                 arrived.append(self.borders[start].times.copy())
             self.repeats.count(start, self.borders[start].times)
             self.borders[start].times = self.grid.kept(self.borders[start].times, self.kept[start])
-            for stop in self._stops(start):
+            if self._is_beyond(start):
+                continue
+            for stop in self._stops(start, longest):
                 self._take(start, stop)
         self.borders[last].close(points)
         if arrived is not None:
             arrived.append(self.borders[last].times)
         return int(self.borders[last].times[0, points == 0][0])
 
-    def _stops(self, start: int) -> Iterator[int]:
+    def _is_beyond(self, start: int) -> bool:
+        """Whether every path through a border takes more than the limit."""
+        computes, loads = self.rest.after(start)
+        rest = np.maximum(computes, loads - self.grid.points)
+        return int((self.borders[start].times + rest).min()) > min(self.most, NEVER - 1)
+
+    def _stops(self, start: int, longest: int) -> Iterator[int]:
         ops = self.amounts.problem.ops
         yield start + 1
-        for stop in range(start + 2, min(self.amounts.count, start + self.columns.longest) + 1):
+        for stop in range(start + 2, min(self.amounts.count, start + longest) + 1):
             if not ops[stop - 1].joins:
                 return
             yield stop
@@ -200,10 +249,14 @@ class PathSearch:
             self.grid.points, self.grid.width, self.borders[start].times, self.borders[stop].times
         )
         stretch = self.columns.stretch(start, stop)
-        border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
-        found = 0
+        if (start, stop) not in self.stretches:
+            border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
+            self.stretches[start, stop] = border
+        border, found = self.stretches[start, stop], 0
         if stretch is not None and border is not None:
-            found = self.link(start, stop, take_ways(self.columns, stretch, border, reached), True)
+            self.ways += len(stretch.choices) * len(border.room)
+            limit = Limit(self.most, *self.rest.after(stop))
+            found = self.link(start, stop, take_ways(self.columns, stretch, border, reached, limit), True)
         alone = stop == start + 1 and not self.columns.for_plan
         if self.columns.any_way(start, stop) or (alone and not found):
             table = _any_way(self.amounts, self.columns, start, stop)
@@ -212,7 +265,6 @@ class PathSearch:
 
     def link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
         """Keep the ways from one border to another, and return how many they are."""
-        self.ways += len(table)
         if len(table):
             self.links[stop].append(_BorderWays(start, table, listed))
         return len(table)
@@ -223,6 +275,13 @@ class PathSearch:
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
             ends.append((time, FluidLeg(link.start, stop, 0, computed, before >= most or ahead > room)))
         return [*self.repeats.legs(ends)]
+
+    def found(self) -> Iterator[FastestPath]:
+        """Yield paths as in ``fastest_paths``; none where the last border has not been reached."""
+        if self.borders[-1].times.min() >= NEVER:
+            return
+        for cycles, steps in self.paths():
+            yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps))
 
     def path(self) -> Iterator[_PathStep]:
         """Yield a fastest path, from its end on."""
@@ -269,6 +328,25 @@ class PathSearch:
                 time, ahead_before = int(times[number]), int(before[number])
                 if time < NEVER:
                     yield time, _PathStep(rest.place, link, number, time, ahead_before, ahead)
+
+
+class _Rests:
+    """What comes after each border, in any way: cycles of the NPU, and DMA cycles of weights."""
+
+    def __init__(self, amounts: FluidAmounts, columns: ListedColumns, kept: Sequence[int]) -> None:
+        least = map(columns.least_cycles, reversed(range(amounts.count)))
+        loads = (
+            amounts.loaded(op.weights) - kept for op, kept in zip(amounts.problem.ops, kept, strict=True)
+        )
+        self._computes = [*accumulate(least, initial=0)][::-1]
+        self._loads = [*accumulate(reversed([*loads]), initial=0)][::-1]
+        each = (n * columns.least_cycles(run) for run, n in enumerate(amounts.times))
+        self.least = max(sum(each), self._loads[0])
+        """The least cycles of a path."""
+
+    def after(self, border: int) -> tuple[int, int]:
+        """Both from a border on."""
+        return self._computes[border], self._loads[border]
 
 
 class _Rest(NamedTuple):

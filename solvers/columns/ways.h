@@ -4,6 +4,7 @@
 #include "passing.h"
 
 #include <array>
+#include <numeric>
 
 namespace columns {
 
@@ -37,10 +38,66 @@ struct Way {
     Int most_before = ENDLESS, most_after = ENDLESS, most_behind = ENDLESS;
 };
 
+// Least times by set of tensors and by DMA cycles moved ahead, at equally far points.
+struct Levels {
+    const Int *points;
+    Int count, width;
+
+    // The place of the first point that is more than `ahead`, from `place` on, which is none that is later.
+    Int place_of(Int ahead, Int place = 0) const {
+        const Int first = points[1];
+        while (place + 1 < count && first + place * width <= ahead) {
+            ++place;
+        }
+        return place;
+    }
+
+    // The least time of a set at which so much has been moved ahead.
+    Int time(const Int *times, Int place, Int ahead) const {
+        const Int next = std::min(place + 1, count - 1);
+        return std::max(times[place], times[next] - std::max<Int>(0, points[next] - ahead));
+    }
+};
+
+constexpr Int NEVER = Int(1) << 60;
+
+// The most cycles of a path that counts, and what comes after a stretch at least: cycles of the NPU, and DMA
+// cycles of weights.
+struct Limit {
+    Levels levels;
+    const Int *before;  // times of the border before
+    Int most, computes, loads;
+
+    // Whether every path is beyond it on which a stretch takes so many cycles, and moves so many, from a set of
+    // tensors on. The best amount moved ahead is what the NPU's cycles up to the end do not hide.
+    bool is_beyond(Int set, Int cycles, Int moved) const {
+        if (most >= NEVER) {
+            return false;
+        }
+        const Int computed = cycles + computes, all = moved + loads;
+        const Int ahead = std::min(std::max(all - computed, levels.points[0]), levels.points[levels.count - 1]);
+        const Int past = ahead - levels.points[1];
+        const Int place = past < 0 ? 0 : std::min(past / levels.width + 1, levels.count - 1);
+        const Int begun = levels.time(before + set * levels.count, place, ahead);
+        return begun + std::max(computed, all - ahead) > most;
+    }
+};
+
 struct Chip {
     Rate load, store, weights;
     bool last;   // whether nothing comes after the stretch
     bool whole;  // whether what passes may also be there whole
+};
+
+// What is in SharedMemory at both borders of a stretch, and DMA cycles of stores around it.
+struct MoveRow {
+    Int before, after;
+    Int after_bytes;
+    Int behind;          // of stores that may be still to come before
+    Int passing_behind;  // those of tensors that are loaded again
+    Int behind_after;
+    Int leaving;         // of tensors that leave
+    Int early, early_after;
 };
 
 // Where each tensor lies, by place: PASSES, STAYS or FREE; the room beside what stays, and bytes that several
@@ -49,9 +106,26 @@ struct Places {
     const Int *of_tensor;
     const Int *room;
     const Int *in_parts;
+    const MoveRow *moves;
     Int count, tensors;
+    Int weights;  // DMA cycles of weights of the stretch of which some may be there from before
+    const Limit &limit;
     Int of(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & ~LATE; }
     bool late(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & LATE; }
+
+    // Whether no path counts on which the stretch lies so and takes so many NPU and DMA cycles.
+    bool is_beyond(Int place, Int cycles, Int moved) const {
+        return limit.is_beyond(moves[place].before, cycles, moved + weights + moves[place].leaving);
+    }
+
+    bool are_beyond(Int cycles, Int moved) const {
+        for (Int place = 0; place < count; ++place) {
+            if (!is_beyond(place, cycles, moved)) {
+                return false;
+            }
+        }
+        return true;
+    }
 };
 
 // Of rows of integers those that no other one is better than, of equal ones the first. Of two rows with the
@@ -60,48 +134,49 @@ template <std::size_t SIZE_OF, class Row> class Best {
 public:
     using Keys = std::array<Int, SIZE_OF>;
 
-    void add(const Keys &keys, const Row &row) { found_.push_back({keys, row}); }
+    void add(const Keys &keys, const Row &row) {
+        keys_.push_back(keys);
+        rows_.push_back(row);
+    }
 
     std::vector<Row> take(std::size_t alike) {
-        std::stable_sort(found_.begin(), found_.end(),
-                         [](const Entry &one, const Entry &other) { return one.keys < other.keys; });
-        std::vector<Entry> kept;
-        std::size_t begin = 0;
-        for (const Entry &entry : found_) {
-            if (!kept.empty() && !std::equal(entry.keys.begin(), entry.keys.begin() + alike, kept.back().keys.begin())) {
-                begin = kept.size();
-            }
-            if (!is_beaten(entry.keys, kept, begin, alike)) {
-                kept.push_back(entry);
-            }
-        }
+        std::vector<std::size_t> order(keys_.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [this](std::size_t one, std::size_t other) { return keys_[one] < keys_[other]; });
+        std::vector<std::size_t> kept, likely;  // The likely ones that beat another: those that did so last first.
         std::vector<Row> rows;
-        for (const Entry &entry : kept) {
-            rows.push_back(entry.row);
+        for (std::size_t at : order) {
+            if (!kept.empty() && !std::equal(keys_[at].begin(), keys_[at].begin() + alike, keys_[kept.back()].begin())) {
+                likely.clear();
+            }
+            if (!is_beaten(keys_[at], likely, alike)) {
+                kept.push_back(at);
+                likely.push_back(at);
+                rows.push_back(rows_[at]);
+            }
         }
         return rows;
     }
 
 private:
-    struct Entry {
-        Keys keys;
-        Row row;
-    };
-
-    static bool is_beaten(const Keys &keys, const std::vector<Entry> &kept, std::size_t begin, std::size_t alike) {
-        for (std::size_t at = begin; at < kept.size(); ++at) {
+    bool is_beaten(const Keys &keys, std::vector<std::size_t> &likely, std::size_t alike) const {
+        for (std::size_t number = 0; number < likely.size(); ++number) {
+            const Keys &other = keys_[likely[number]];
             bool beaten = true;
             for (std::size_t key = alike; key < SIZE_OF && beaten; ++key) {
-                beaten = kept[at].keys[key] <= keys[key];
+                beaten = other[key] <= keys[key];
             }
             if (beaten) {
+                std::swap(likely[number], likely[number / 2]);
                 return true;
             }
         }
         return false;
     }
 
-    std::vector<Entry> found_;
+    std::vector<Keys> keys_;
+    std::vector<Row> rows_;
 };
 
 // Takes ways as they are found.

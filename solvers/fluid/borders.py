@@ -130,7 +130,7 @@ class Repeats:
         Nothing is later by less than what the NPU takes than the earliest of all before.
         """
         for start, stop, count in self.amounts.problem.repeats:
-            if stop == border:
+            if stop == border and times.min() < NEVER:
                 later, earliest = int((times - self.begun[start])[times < NEVER].min()), int(times.min())
                 computed = earliest + (count - 1) * self.least_cycles(start, stop)
                 np.maximum(times + min(later * (count - 1), NEVER >> 1), computed, out=times)

@@ -25,10 +25,12 @@ from solvers.columns.kernel import (
     STAYS,
     Border,
     BorderTimes,
+    Limit,
     Rates,
     Stretch,
     take_ways,
 )
+from solvers.fluid.borders import NEVER
 from tests.support.narrowed import of_kind, some
 from workloads.load import load
 
@@ -54,6 +56,9 @@ class _Columns:
 
     def least_cycles(self, run: int) -> int:
         raise AssertionError
+
+
+NO_LIMIT = Limit(NEVER, 0, 0)
 
 
 def ways(
@@ -82,7 +87,9 @@ def ways(
     reached = BorderTimes(points, 1, times, times.copy())
     rate = FREE_RATE if stays else BYTE_A_CYCLE
     columns = _Columns(numbers.table(), chip.npu.rolling_buffers, rate)
-    return [tuple(row) for row in take_ways(columns, stretch, border, reached)[:, :COLUMNS].tolist()]
+    return [
+        tuple(row) for row in take_ways(columns, stretch, border, reached, NO_LIMIT)[:, :COLUMNS].tolist()
+    ]
 
 
 NETWORKS: Mapping[str, tuple[int, int]] = {

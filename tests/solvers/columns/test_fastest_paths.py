@@ -4,16 +4,19 @@ from collections import Counter
 from itertools import islice
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.bounds.columns import ListedInstance, PlanChoices, listed_instance
 from chipmodel.bounds.fluid import NOT_WITHIN
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.rewrites.in_place import reuse
 from dma.columns.plan_ways import PlanWays
 from solvers.columns import path
-from solvers.columns.path import FastestPath, fastest_paths, least_time
+from solvers.columns.path import FastestPath, fastest_path, fastest_paths, least_time
 from solvers.core.deadline import NO_DEADLINE
 from solvers.fluid.borders import Cycles
 from workloads.build.builder import ProgramBuilder
+from workloads.load import load
 
 
 def instance(size: int) -> ListedInstance:
@@ -59,3 +62,26 @@ def test_with_all_ways_followed_they_are_all_chains_of_ways(monkeypatch: pytest.
         for before, after in moves:
             chains[stop, after] += chains[start, before]
     assert len(ordered(made, 1 << 20)) == chains[len(made.problem.ops), 0] == 11_697
+
+
+PATHS = {"resnet8": {}, "ds_cnn": {}, "denoise": {"frames": "100", "voice_activity": "speech"}}
+PROGRAMS = {name: reuse(load(f"zoo:{name}"), "all") for name in PATHS}
+
+
+@pytest.mark.parametrize("chip", ["alif-e7", "stm32n6", "luna-arcs"])
+@pytest.mark.parametrize("name", PATHS)
+@settings(max_examples=4, deadline=None)
+@given(size=st.integers(1, 40).map(lambda part: 2048 * part), beyond=st.integers(0, 3))
+def test_a_limit_leaves_out_no_faster_path(name: str, chip: str, size: int, beyond: int) -> None:
+    """The limits of ``fastest_path`` too: what it answers is the first one of all paths without any."""
+    target, sought = load_chip(chip).with_memory(size), PlanChoices(NOT_WITHIN, keeps=False)
+    made = listed_instance(PROGRAMS[name], target, PATHS[name], True, PlanWays(), 1, NO_DEADLINE, sought)
+    assert made is not None
+    first = next(fastest_paths(made.problem, made.columns), None)
+    quick = fastest_path(made.problem, made.columns)
+    assert (first and first.cycles) == (quick and quick.cycles)
+    if first is None:
+        return
+    limit = first.cycles - 2 + beyond
+    limited = least_time(made.problem, made.columns, most=limit).cycles
+    assert limited == first.cycles if beyond > 1 else limited > limit

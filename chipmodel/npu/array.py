@@ -22,16 +22,6 @@ from chipmodel.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
-    """In how many parts work is done, at least: ``stripes`` of rows by ``slices`` of channels, with
-    ``columns`` perhaps in bands of columns as well."""
-
-    stripes: int = 1
-    slices: int = 1
-    columns: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class OpKind:
     """What a part of an op's work does not show of the op."""
 
@@ -64,33 +54,31 @@ def cpu_kind(op: Op) -> str:
     return _CPU_KINDS.get(op.kind, "")
 
 
-def least_array_cycles(npu: Npu, work: SingleWork, dtype: str, division: Division, kind: OpKind) -> int:
-    """The least core cycles of ``work`` in that division or a finer one."""
-    stripes, slices = division.stripes, division.slices
-    launches = npu.costs.launch_cycles * stripes * slices
+def array_cycles(npu: Npu, work: SingleWork, dtype: str, kind: OpKind) -> int:
+    """Core cycles of ``work``, which is launched once. Its parts together take no less."""
+    launch = npu.costs.launch_cycles
     if isinstance(work, Vector):
         if kind.cpu_cycles:
-            return max(1, launches + ceil(work.elements * kind.cpu_cycles))
-        return max(1, launches + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
+            return max(1, launch + ceil(work.elements * kind.cpu_cycles))
+        return max(1, launch + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
     depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
     if isinstance(work, Pool) and npu.costs.window_elements_per_cycle:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
         compute = taps(work) / (npu.costs.window_elements_per_cycle * slower)
     else:
         compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
-        compute *= _part_padding(npu, work, stripes, slices)
     if not isinstance(work, Pool):
         compute += elements_written(work) * npu.costs.output_cycles
     if isinstance(work, Conv):
         compute += _taps_addressed(work) * npu.costs.tap_cycles
     if npu.costs.operands == "free":
-        return max(1, launches + ceil(compute))
+        return max(1, launch + ceil(compute))
     element = Fraction(DTYPE_BITS[dtype], 8)
     moved = _through_ports(npu, elements_read(work) * element, elements_written(work) * element)
     if depthwise and isinstance(work, Conv):
         moved *= _depthwise_passes(npu, work.window)
     both = compute + moved if npu.costs.operands == "serial" else max(compute, moved)
-    return max(1, launches + ceil(both))
+    return max(1, launch + ceil(both))
 
 
 def _depthwise_passes(npu: Npu, window: Window) -> int:
@@ -158,25 +146,6 @@ def rows_read(window: Window) -> int:
     images = -(-window.out_h // max(1, of_image))
     rows = (window.out_h - 1) * window.stride_h + reach
     return min(images * window.in_h, rows, window.out_h * reach)
-
-
-def _part_padding(npu: Npu, work: SingleWork, stripes: int, slices: int) -> Fraction:
-    """The least factor on ``padded_macs`` when every part is padded to the array, not only the whole: of an
-    axis in n parts each takes at least one full array."""
-    _, out_lanes, columns = npu.array
-    match work:
-        case Conv() if work.groups == 1 or work.depthwise:
-            return _parts(work.out_c, out_lanes, slices)
-        case Pool():
-            return _parts(work.channels, out_lanes, slices)
-        case Matmul() if work.batch == 1:
-            return _parts(work.rows_, out_lanes, stripes) * _parts(work.cols, columns, slices)
-        case _:
-            return Fraction(1)
-
-
-def _parts(size: int, lanes: int, parts: int) -> Fraction:
-    return max(Fraction(1), Fraction(parts * lanes, round_up(size, lanes)))
 
 
 def macs_per_cycle(npu: Npu, dtype: str) -> Fraction:

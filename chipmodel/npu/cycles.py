@@ -12,8 +12,7 @@ from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.array import Division
-from chipmodel.npu.models import least_model_cycles, model_cycles
+from chipmodel.npu.models import model_cycles
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
@@ -121,10 +120,3 @@ def _without_weights(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...
     quiet = (replace(each, kind="configure") if each.kind == "weights" else each for each in phases)
     further = cycles - sum(each.cycles for each in phases)
     return (*((Phase("configure", further),) if further else ()), *quiet)
-
-
-def busy_cycles(
-    npu: Npu, op: Op, work: SingleWork, stripes: int = 1, slices: int = 1, columns: bool = False
-) -> int:
-    """A bound on the cycles of ``work`` in at least ``stripes`` of rows by ``slices``, however it is cut."""
-    return least_model_cycles(npu, op, work, Division(stripes, slices, columns))

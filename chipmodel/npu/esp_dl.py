@@ -57,9 +57,9 @@ def kernel_run(
         case Pool():
             points = work.batch * positions(work.window)
             vector = POOL_BLOCK + 2 * taps(work.window)
-            least = Fraction(points * work.channels_ * vector, lanes)
+            least = points * (POINT + Fraction(work.channels_ * vector, lanes))
             cycles = points * (POINT + ceil_div(work.channels_, lanes) * vector)
-            return KernelRun(Fraction(cycles), least, Fraction(points * POINT))
+            return KernelRun(Fraction(cycles), least)
         case Conv() if depthwise:
             return _depthwise(work, lanes, size)
         case _:
@@ -72,8 +72,7 @@ def _product(product: Product, lanes: int, size: int) -> KernelRun:
     vector = BLOCK + product.taps * _tap_cycles(product.in_c, lanes)
     return KernelRun(
         Fraction(cycles),
-        points * Fraction(vector * product.out_c, lanes),
-        Fraction(product.points * POINT),
+        points * Fraction(vector * product.out_c, lanes) + product.points * POINT,
         (product.taps * product.in_c + BIAS) * product.out_c * size,
         product.points,
         product.groups,
@@ -103,5 +102,5 @@ def _depthwise(work: Conv, lanes: int, size: int) -> KernelRun:
     whole, left = divmod(work.out_c, lanes)
     vector = UNALIGNED_DEPTHWISE_BLOCK + 3 * kernel if left else DEPTHWISE_BLOCK + 2 * kernel
     cycles = points * (POINT + whole * vector + (LEFT_DEPTHWISE + 5 * kernel if left else 0))
-    least = points * Fraction(work.out_c * (DEPTHWISE_BLOCK + 2 * kernel), lanes)
-    return KernelRun(Fraction(cycles), least, Fraction(points * POINT), kernel * work.out_c * size, points)
+    least = points * (POINT + Fraction(work.out_c * (DEPTHWISE_BLOCK + 2 * kernel), lanes))
+    return KernelRun(Fraction(cycles), least, kernel * work.out_c * size, points)

@@ -106,8 +106,7 @@ def _point_by_point(product: Product, kernel_rows: int, size: int, copies_input:
     filter_bytes = product.out_c * kernel_rows * vectors * VECTOR * size
     return KernelRun(
         Fraction(points * (POINT + product.out_c * output)),
-        Fraction(points * product.out_c * output),
-        Fraction(product.points * POINT),
+        Fraction(points * product.out_c * output + product.points * POINT),
         filter_bytes,
         product.points,
         product.groups,

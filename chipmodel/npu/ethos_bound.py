@@ -18,7 +18,6 @@ from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.array import Division
 from chipmodel.npu.ethos import Ethos, adding_up, channels_of, is_packed, vector_rate, width_factor
 from chipmodel.npu.ethos_layers import (
     BRICK,
@@ -37,31 +36,30 @@ ROUNDING = 1e-9
 """The share by which a bound of floats is lowered: far more than their error."""
 
 
-def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of ``work`` of ``op`` in that division or a finer one."""
+def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, columns: bool) -> int:
+    """The least core cycles of ``work`` of ``op`` in any parts, with ``columns`` of columns too."""
     bits = DTYPE_BITS[op.dtype]
-    parts = division.stripes * division.slices
     match work:
         case Vector():
             rate = vector_rate(ethos, op.kind, bits)
             port = ethos.port(Fraction(work.in_bytes), Fraction(work.out_bytes))
-            padding = _least_padding(ethos, op, work, division.columns)
-            return max(parts, ceil(padding * max(rate * work.elements, port)))
+            padding = _least_padding(ethos, op, work, columns)
+            return max(1, ceil(padding * max(rate * work.elements, port)))
         case Recurrent():
-            return max(parts, int(width_factor(npu, bits) * _recurrent(ethos, work, bits)))
+            return max(1, int(width_factor(npu, bits) * _recurrent(ethos, work, bits)))
         case Conv() | Pool() | Matmul():
             if convs := convs_of_mean(op.kind, work):
                 sums = ((replace(op, kind="depthwise_conv", work=each), each) for each in convs)
-                total = sum(least_ethos_cycles(npu, ethos, *each, division) for each in sums)
-                return max(parts, total + int(width_factor(npu, bits) * adding_up(ethos, convs)))
+                total = sum(least_ethos_cycles(npu, ethos, *each, columns) for each in sums)
+                return max(1, total + int(width_factor(npu, bits) * adding_up(ethos, convs)))
             times, layer = layer_of(work, bits, is_depthwise(op, work))
-            least = _least_layer(ethos, layer, op.kind, times, division)
+            least = _least_layer(ethos, layer, op.kind, times, columns)
             if isinstance(op.work, Conv | Pool) and not isinstance(ethos, EthosU85):
                 whole = is_depthwise(op, op.work)
                 of = ethos, op.kind, op.work, bits, whole
-                blocks = least_part_cycles(*of, division) or least_block_cycles(*of, division.columns)
+                blocks = least_part_cycles(*of, columns) or least_block_cycles(*of, columns)
                 least = max(least, Fraction(blocks * (1 - ROUNDING)))
-            return max(parts, int(width_factor(npu, bits) * least))
+            return max(1, int(width_factor(npu, bits) * least))
 
 
 def _recurrent(ethos: Ethos, work: Recurrent, bits: int) -> Fraction:
@@ -72,16 +70,16 @@ def _recurrent(ethos: Ethos, work: Recurrent, bits: int) -> Fraction:
 
     def layer(inner: int) -> Fraction:
         times, dense = layer_of(Matmul(work.batch, max(1, inner), gates), bits, False)
-        return _least_layer(ethos, dense, "dense", times, Division())
+        return _least_layer(ethos, dense, "dense", times, False)
 
     least = min(sum(map(layer, inners)) for inners in {whole, sliced})
     return work.steps * work.directions * (work.batch * gates * ethos.output("table") + least)
 
 
-def _least_layer(ethos: Ethos, layer: Layer, kind: str, times: int, division: Division) -> Fraction:
+def _least_layer(ethos: Ethos, layer: Layer, kind: str, times: int, columns: bool) -> Fraction:
     if isinstance(ethos, EthosU85):
-        return times * least_u85_cycles(ethos, layer, division.stripes if times == 1 else 0)
-    return max(times * _written(ethos, layer, kind), _computed(ethos, layer, times, division))
+        return times * least_u85_cycles(ethos, layer, times == 1)
+    return max(times * _written(ethos, layer, kind), _computed(ethos, layer, times, columns))
 
 
 def _least_padding(ethos: Ethos, op: Op, work: Vector, columns: bool) -> Fraction:
@@ -102,19 +100,18 @@ def _written(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:
     return layer.output.elements * max(output_rate(ethos, layer, kind), stored)
 
 
-def _computed(ethos: EthosNpu, layer: Layer, times: int, division: Division) -> Fraction:
+def _computed(ethos: EthosNpu, layer: Layer, times: int, columns: bool) -> Fraction:
     """What the MAC array takes: its micro-blocks in use as far as any parts allow, and no less than decoding
-    the weights of each stripe. Images and groups may share a part, so work with several is not rounded."""
+    the weights once. Images and groups may share a part, so work with several is not rounded."""
     passes, reads = input_passes(layer)
     positions = Fraction(layer.output.height * layer.output.width, ethos.columns_first)
     if times == 1 and layer.output.height > 1:
-        positions = _micro_blocks(ethos, layer, division.columns)
+        positions = _micro_blocks(ethos, layer, columns)
     layers = Fraction(layer.output.depth, ethos.block_depth)
-    decoded = 0
+    decoded = Fraction(0)
     if times == 1:
-        layers = Fraction(max(ceil(layers), division.slices))
-        decoded = decoding(ethos, layer) * division.stripes
-    steps = sum(count * max(Fraction(decoded), cycles * positions) for count, cycles in kernel_steps(layer))
+        layers, decoded = Fraction(ceil(layers)), Fraction(decoding(ethos, layer))
+    steps = sum(count * max(decoded, cycles * positions) for count, cycles in kernel_steps(layer))
     return times * layers * passes * reads * steps / ethos.cores
 
 

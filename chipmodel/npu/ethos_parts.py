@@ -20,7 +20,6 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Pool
-from chipmodel.npu.array import Division
 from chipmodel.npu.ethos_blocks import (
     LARGEST,
     Counts,
@@ -47,16 +46,16 @@ NEAR = 1e-9
 
 
 def least_part_cycles(
-    ethos: EthosNpu, kind: str, work: Conv | Pool, bits: int, depthwise: bool, division: Division
+    ethos: EthosNpu, kind: str, work: Conv | Pool, bits: int, depthwise: bool, columns: bool
 ) -> float:
-    """The least cycles of ``work`` in at least as many stripes and slices as ``division``, or in the bands of
-    a cascade in as many parts. 0 where there are too many to look at, or several images or groups."""
+    """The least cycles of ``work`` in any stripes and slices, with ``columns`` also in the bands of a
+    cascade. 0 where there are too many to look at, or several images or groups."""
     rows, channels, least = _least_sums(ethos, kind, work, bits, depthwise, False)
-    least = max(least, _at_least(rows, division.stripes), _at_least(channels, division.slices))
-    if not division.columns or division.slices > 1:
+    least = max(least, _at_least(rows, 1), _at_least(channels, 1))
+    if not columns:
         return least
-    rows, columns, banded = _least_sums(ethos, kind, work, bits, depthwise, True)
-    return min(least, max(banded, _at_least(rows, 1), _at_least(columns, 2)))
+    rows, bands, banded = _least_sums(ethos, kind, work, bits, depthwise, True)
+    return min(least, max(banded, _at_least(rows, 1), _at_least(bands, 2)))
 
 
 def least_block_cycles(

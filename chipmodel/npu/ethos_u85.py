@@ -86,8 +86,8 @@ def steps(layer: Layer, by_kernel: bool, channels: int) -> tuple[tuple[int, int]
     return tuple((ceil_div(part, 4 // times) * passes, STEP) for part in layer.kernel_parts)
 
 
-def least_u85_cycles(npu: EthosU85, layer: Layer, stripes: int) -> Fraction:
-    """The least cycles of ``layer`` in parts: in that many stripes, each of which decodes all weights."""
+def least_u85_cycles(npu: EthosU85, layer: Layer, decodes: bool) -> Fraction:
+    """The least cycles of ``layer`` in parts, which together decode all weights if any part ``decodes``."""
     output, bits = layer.output, layer.bits
     written = npu.port(Fraction(0), Fraction(output.elements * bits // 8))
     computed = Fraction(0)
@@ -98,7 +98,7 @@ def least_u85_cycles(npu: EthosU85, layer: Layer, stripes: int) -> Fraction:
                 count
                 * max(
                     cycles * Fraction(8 * output.elements, npu.macs),
-                    decoding(npu, layer, output.depth) * stripes,
+                    decoding(npu, layer, output.depth) * decodes,
                 )
                 for count, cycles in steps(layer, by_kernel, channels)
             )

@@ -8,17 +8,13 @@ from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Recurrent
 from chipmodel.records import dataclass
 
-NONE = Fraction(0)
-
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """``least`` are cycles that parts of the work take together at least, and ``least_of_slice`` those that
-    each slice of channels takes besides."""
+    """``least`` are cycles that parts of the work take together at least."""
 
     cycles: Fraction
     least: Fraction
-    least_of_slice: Fraction = NONE
     filter_bytes: int = 0
     """Bytes of the filter as the kernel reads it."""
     passes: int = 1

@@ -1,4 +1,4 @@
-"""The least cycles and bytes of one run of an op, for any division into stripes and slices."""
+"""The least cycles and bytes of one run of an op, in any stripes and slices."""
 
 from __future__ import annotations
 
@@ -12,41 +12,39 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, SummedPiece, Vector
-from chipmodel.npu.cycles import and_reading, busy_cycles
-from chipmodel.npu.models import model_cycles
+from chipmodel.npu.cycles import and_reading
+from chipmodel.npu.models import least_model_cycles, model_cycles
 
 ROWS_DIVIDED, MOST_ROWS = 512, 4096
 """Rows up to which all divisions of a sum are tried, which takes their square in time, and those up to which
 all parts are."""
 
 
-def least_cycles(npu: Npu, op: Op, stripes: int = 1, slices: int = 1, columns: bool = False) -> int:
-    """The least cycles of ``op`` on the NPU in at least so many stripes and slices, with ``columns`` in any
-    bands of columns too, and with an accumulator in any parts that add up. A tile may span several images,
-    groups or directions, and so needs padding once where the whole op needs it for each of them. Weights in
-    place are read once by each stripe."""
-    computing = _least_computing(npu, op, stripes, slices, columns)
+def least_cycles(npu: Npu, op: Op, columns: bool = False) -> int:
+    """The least cycles of ``op`` on the NPU in any stripes and slices, with ``columns`` in any bands of
+    columns too, and with an accumulator in any parts that add up. A tile may span several images, groups or
+    directions, and so needs padding once where the whole op needs it for each of them. Weights in place are
+    read at least once."""
+    computing = _least_computing(npu, op, columns)
     if op.weights_in_place is None:
         return computing
+    times = op.work.steps if isinstance(op.work, Recurrent) else 1
     reading = op.weights_in_place
-    again = 1 if op.gathers else stripes
-    times = op.work.steps if isinstance(op.work, Recurrent) else again
-    return and_reading(npu, computing, ceil(reading.cycles * times)) + reading.latency * stripes * slices
+    return and_reading(npu, computing, ceil(reading.cycles * times)) + reading.latency
 
 
-def _least_computing(npu: Npu, op: Op, stripes: int, slices: int, columns: bool) -> int:
+def _least_computing(npu: Npu, op: Op, columns: bool) -> int:
     """The same for an op whose weights are there when it begins."""
     if op.cycles is not None:
         return op.cycles
     if op.accumulator is not None:
-        whole = _least_computing(npu, _whole(op), stripes, slices, columns)
-        return min(whole, _least_added_up(npu, op)) if slices == 1 else whole
+        return min(_least_computing(npu, _whole(op), columns), _least_added_up(npu, op))
     if op.absorbs:
         return 0  # its inputs may already lie in place in its output
     if isinstance(op.work, CascadeWork):
         return sum(least_cycles(npu, inner) for inner in op.cascade)
     works = _alike(op.work, _lanes(npu), columns)
-    return min(busy_cycles(npu, op, work, stripes, slices, columns) for work in works)
+    return min(least_model_cycles(npu, op, work, columns) for work in works)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -36,24 +36,6 @@ def matmul_cost(parameters: LunaNpu, work: Matmul, bits: int = 8) -> NpuCost:
     ).times(work.batch)
 
 
-def least_matmul(parameters: LunaNpu, work: Matmul, bits: int, stripes: int, slices: int) -> Fraction:
-    """The least cycles of one product (no batch) cut into at least ``stripes`` of rows and ``slices`` of
-    columns.
-
-    Each part is padded and loads its rows of the left and its columns of the right matrix, so all parts
-    together load both several times.
-    """
-    width = parameters.width(bits)
-    rows = max(round_up(work.rows_, width.rows), stripes * width.rows)
-    cols = max(round_up(work.cols, width.cols), slices * width.cols)
-    inner = round_up(work.inner, width.inner)
-    loads = (rows * slices + cols * stripes) * Fraction(inner * width.bytes, parameters.load_bytes_per_cycle)
-    setup = slices * (rows // width.rows) * parameters.matmul_rows_setup
-    compute = Fraction(rows * inner * cols, width.macs_per_cycle) + setup
-    store = Fraction(rows * cols * width.bytes, parameters.store_bytes_per_cycle)
-    return stripes * slices * parameters.matmul_configuration + loads + max(compute, store)
-
-
 def vector_cost(parameters: LunaNpu, kind: str, elements: int, bits: int = 8) -> NpuCost:
     """An element-wise op on ``elements`` elements; each operand is read at the rate of its ``kind``.
 

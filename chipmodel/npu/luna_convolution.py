@@ -114,50 +114,38 @@ def pass_configuration(parameters: LunaNpu, run: ImageConv, weight_bytes: int, b
     return lots * (parameters.conv_configuration - parameters.later_pass_saving + extra)
 
 
-@dataclass(frozen=True, slots=True)
-class PartCounts:
-    """An op in at least ``stripes`` of rows by ``slices``, each of its ``groups`` in a pass of its own."""
+def least_further_cost(
+    parameters: LunaNpu, work: Conv | Pool, bits: int, groups: int, depthwise: bool, columns: bool
+) -> Fraction:
+    """A lower bound on what ``work`` in any parts, with ``columns`` of columns too, adds to its cost with an
+    unlimited input buffer. Each of its ``groups`` has a pass of its own.
 
-    stripes: int = 1
-    slices: int = 1
-    groups: int = 1
-    depthwise: bool = False
-    columns: bool = False
-    """Whether the parts may have some of the columns."""
-
-
-def least_part_cost(parameters: LunaNpu, work: Conv | Pool, bits: int, parts: PartCounts) -> Fraction:
-    """A lower bound on what cutting into ``parts`` adds to the cost of ``work`` with an unlimited input
-    buffer.
-
-    Every slice has a pass of its own; every stripe is configured for all passes and loads all weights; every
-    part pays a first pass. An input of several pieces adds the cheaper of two: a stripe for each piece, or
-    one stripe that pays for all pieces. 0 for a transposed convolution, which is several runs.
+    An input of several pieces adds the cheaper of two: a stripe for each piece, which is configured for all
+    passes and loads all weights, or one stripe that pays for all pieces. 0 for a transposed convolution,
+    which is several runs.
     """
     if work.window.transposed:
         return Fraction(0)
-    run = _run_of(work, parts.depthwise)
+    run = _run_of(work, depthwise)
     per_channel = weight_bytes_per_channel(parameters, run, bits)
     channels = channels_per_pass(parameters, run, bits)
     runs = 1 if run.depthwise else work.batch * (work.groups if isinstance(work, Conv) else 1)
     passes = runs * ceil_div(run.out_c, channels)
+    more = max(0, groups - passes)
     first = parameters.later_pass_saving - (parameters.depthwise_saving if run.depthwise else 0)
     # Where a part's first pass costs less than its later ones, each pass may be a slice of its own.
-    slices = parts.slices if first >= 0 else max(parts.slices, parts.groups, passes)
-    more = max(0, max(parts.groups, slices) - passes)
+    of_slices = min(0, first) * (passes + more - 1)
     lots = max(1, ceil_div(round_up(channels, parameters.out_lanes) * per_channel, parameters.weight_buffer))
     whole = parameters.depthwise_configuration if run.depthwise else parameters.conv_configuration
     later = Fraction(whole - parameters.later_pass_saving)
     load = Fraction(input_bytes(parameters, run, channels, bits), parameters.load_bytes_per_cycle)
     weights = Fraction(run.out_c * per_channel, parameters.load_bytes_per_cycle)
     stripe = (passes + more) * lots * later + first + weights
-    count_pieces = least_pieces if parts.columns else input_pieces
+    count_pieces = least_pieces if columns else input_pieces
     pieces = 1 if run.depthwise else count_pieces(parameters, run.window, ceil_div(run.in_c, lots), bits)
     together = parameters.piece_configuration * pieces + parameters.piece_channel * ceil_div(run.in_c, lots)
     apart = min((pieces - 1) * stripe, Fraction((passes + more) * lots * together)) if pieces > 1 else 0
-    every_pass = more * (later if run.depthwise else later + load)
-    of_slices = parts.stripes * (slices - 1) * first
-    return every_pass + max(apart, (parts.stripes - 1) * stripe) + of_slices
+    return more * (later if run.depthwise else later + load) + max(apart, 0) + of_slices
 
 
 def _run_of(work: Conv | Pool, depthwise: bool) -> ImageConv:

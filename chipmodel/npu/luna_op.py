@@ -10,10 +10,10 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.luna_npu import LunaNpu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
-from chipmodel.model.work import Conv, Matmul, Pool, SingleWork, Vector
-from chipmodel.npu.array import Division, kind_of_op
-from chipmodel.npu.luna import least_matmul, op_cost
-from chipmodel.npu.luna_convolution import PartCounts, least_part_cost
+from chipmodel.model.work import Conv, Pool, SingleWork, Vector
+from chipmodel.npu.array import kind_of_op
+from chipmodel.npu.luna import op_cost
+from chipmodel.npu.luna_convolution import least_further_cost
 
 
 def luna_cycles(npu: Npu, luna: LunaNpu, op: Op, work: SingleWork) -> int:
@@ -51,36 +51,15 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
     return tuple(phases)
 
 
-def least_luna_cycles(npu: Npu, luna: LunaNpu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of ``work`` in that division or a finer one. Parts may cost less than the whole
-    op, because LUNA charges for each piece of an input that exceeds its buffer."""
-    stripes, slices = division.stripes, division.slices
-    unlimited = replace(luna, input_buffer=1 << 60)
+def least_luna_cycles(npu: Npu, luna: LunaNpu, op: Op, work: SingleWork, columns: bool) -> int:
+    """The least core cycles of ``work`` in any parts, with ``columns`` of columns too. Parts may cost less
+    than the whole op, because LUNA charges for each piece of an input that exceeds its buffer."""
     bits = DTYPE_BITS[op.dtype]
-    cost = op_cost(unlimited, op.kind, work, bits)
-    parts = stripes * slices - 1
-    match op.work:
-        case Conv() | Pool() if isinstance(work, Conv | Pool):
-            depthwise = bool(kind_of_op(npu, op).depthwise)
-            groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
-            counts = PartCounts(stripes, slices, groups, depthwise, division.columns)
-            more = least_part_cost(luna, work, bits, counts)
-            if groups == 1:
-                more += _slice_padding(unlimited, op.kind, work, bits, slices)
-            # Of several images the last input rows may never be read.
-            return int(cost.cycles + more if op.work.batch == 1 else cost.cycles - cost.input_load)
-        case Matmul() if op.work.batch == 1 and isinstance(work, Matmul):
-            return int(least_matmul(luna, work, bits, stripes, slices))
-        case Vector():
-            return int(cost.cycles + parts * cost.configuration)
-        case _:
-            return int(cost.cycles)
-
-
-def _slice_padding(luna: LunaNpu, kind: str, work: Conv | Pool, bits: int, slices: int) -> Fraction:
-    """The least that computing and weights take longer because the channels of each slice are padded."""
-    whole = op_cost(luna, kind, work, bits)
-    channels = max(work.channels, slices * luna.out_lanes)
-    padded = op_cost(luna, kind, work.part(work.rows, channels), bits)
-    computes = max(Fraction(0), padded.compute - whole.compute - whole.store)
-    return computes + max(Fraction(0), padded.weight_load - whole.weight_load)
+    cost = op_cost(replace(luna, input_buffer=1 << 60), op.kind, work, bits)
+    if not isinstance(op.work, Conv | Pool) or not isinstance(work, Conv | Pool):
+        return int(cost.cycles)
+    if op.work.batch > 1:
+        return int(cost.cycles - cost.input_load)  # of several images the last input rows may never be read
+    depthwise = bool(kind_of_op(npu, op).depthwise)
+    groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
+    return int(cost.cycles + least_further_cost(luna, work, bits, groups, depthwise, columns))

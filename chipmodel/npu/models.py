@@ -1,4 +1,4 @@
-"""The table of NPU models: the cycles of a piece of work, and the least of it in any division.
+"""The table of NPU models: the cycles of a piece of work, and the least of it in any parts.
 
 ``luna`` follows the vendor's profiler (``chipmodel.npu.luna``); ``array`` is padded MACs, operands through
 the ports and a launch (``chipmodel.npu.array``); ``vector-cpu`` is a CPU's kernels behind a data cache
@@ -21,7 +21,7 @@ from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import SingleWork
-from chipmodel.npu.array import Division, OpKind, kind_of_op, least_array_cycles
+from chipmodel.npu.array import OpKind, array_cycles, kind_of_op
 from chipmodel.records import dataclass
 
 
@@ -34,24 +34,22 @@ class NpuModel:
     least: str
     """``module:function`` of this package, for ``least_model_cycles``."""
     cycles: str = ""
-    """The same for ``model_cycles``; empty where work takes the least of its division into one part."""
+    """The same for ``model_cycles``; empty where no parts of work take less."""
     stripes: str = ""
     """The same for ``quickest_stripes``; empty where no part of an op is faster alone."""
     by_rows: str = ""
     """The same for ``least_cycles_by_rows``; empty where each number of rows is looked at."""
 
 
-def least_padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, division: Division) -> int:
-    """Return the least cycles of work on an array whose sizes are padded."""
-    return _least_array_cycles(Same(npu), work, op.dtype, division, kind_of_op(npu, op))
+def padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, columns: bool) -> int:
+    """Return the cycles of work on an array whose sizes are padded, than which no parts take less."""
+    return _array_cycles(Same(npu), work, op.dtype, kind_of_op(npu, op))
 
 
 @lru_cache(maxsize=1 << 14)
-def _least_array_cycles(
-    npu: Same[Npu], work: SingleWork, dtype: str, division: Division, kind: OpKind
-) -> int:
+def _array_cycles(npu: Same[Npu], work: SingleWork, dtype: str, kind: OpKind) -> int:
     """Cached, as many cuts and schedules ask for the same parts."""
-    return least_array_cycles(npu.value, work, dtype, division, kind)
+    return array_cycles(npu.value, work, dtype, kind)
 
 
 PLAIN_BITS = 16
@@ -71,7 +69,7 @@ _MODELS = (
     ),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
-    NpuModel(lambda npu: npu.costs, "models:least_padded_cycles"),
+    NpuModel(lambda npu: npu.costs, "models:padded_cycles"),
 )
 """The array is the model of an NPU that has the parameters of no other one."""
 
@@ -80,15 +78,15 @@ def model_cycles(npu: Npu, op: Op, work: SingleWork) -> int:
     """Core cycles of work that is an op or a part of one; at least 1."""
     model, parameters = _model_of(npu)
     if not model.cycles:
-        return least_model_cycles(npu, op, work, Division())
+        return least_model_cycles(npu, op, work, False)
     cycles: int = imported(f"chipmodel.npu.{model.cycles}")(npu, parameters, op, work)
     return cycles
 
 
-def least_model_cycles(npu: Npu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of the work in that division or a finer one."""
+def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int:
+    """The least core cycles of the work in any stripes and slices, with ``columns`` in any bands too."""
     model, parameters = _model_of(npu)
-    least: int = imported(f"chipmodel.npu.{model.least}")(npu, parameters, op, work, division)
+    least: int = imported(f"chipmodel.npu.{model.least}")(npu, parameters, op, work, columns)
     return least
 
 

@@ -23,7 +23,7 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ne16_npu import Ne16Npu
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.array import Division, elements_written, macs_per_cycle, taps
+from chipmodel.npu.array import elements_written, macs_per_cycle, taps
 from chipmodel.records import dataclass
 
 Mode = Literal["3x3", "1x1", "depthwise", "linear", "cores"]
@@ -69,11 +69,11 @@ class _Job:
         return self.subtiles * each
 
 
-def least_ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of ``work`` in that division or a finer one; in one part, what it takes.
+def least_ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork, columns: bool) -> int:
+    """What ``work`` takes, which is the least core cycles of any parts of it.
 
-    A finer division never has fewer subtiles or tiles of channels, and all else is proportional."""
-    launch = ne16.launch_cycles * division.stripes * division.slices
+    Parts never have fewer subtiles or tiles of channels, and all else is proportional."""
+    launch = ne16.launch_cycles
     if isinstance(work, Vector):
         through = work.in_bytes / npu.read_bytes_per_cycle + work.out_bytes / npu.write_bytes_per_cycle
         return max(1, launch + ceil(through))
@@ -82,7 +82,7 @@ def least_ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork, divisio
         slower = macs_per_cycle(npu, op.dtype) / npu.macs_per_cycle[8]
         inner = taps(work) / (ne16.cluster_macs * slower)
         return max(1, launch + ceil(inner + elements_written(work) * ne16.cluster_output))
-    jobs = _jobs(mode, work, DTYPE_BITS[op.dtype] > 8, division)
+    jobs = _jobs(mode, work, DTYPE_BITS[op.dtype] > 8)
     return max(1, launch + sum(job.cycles(ne16.weight_bits) for job in jobs))
 
 
@@ -109,7 +109,7 @@ def mode_of(ne16: Ne16Npu, op: Op) -> Mode:
 
 
 def _cycles(ne16: Ne16Npu, mode: Mode, work: SingleWork, wide: bool) -> int:
-    return sum(job.cycles(ne16.weight_bits) for job in _jobs(mode, work, wide, Division()))
+    return sum(job.cycles(ne16.weight_bits) for job in _jobs(mode, work, wide))
 
 
 def _convolution(op: Op, work: Conv) -> Mode:
@@ -127,30 +127,28 @@ def _convolution(op: Op, work: Conv) -> Mode:
     return "cores" if dilated or stride not in ((1, 1), (2, 2)) else "3x3"
 
 
-def _jobs(mode: Mode, work: SingleWork, wide: bool, division: Division) -> list[_Job]:
+def _jobs(mode: Mode, work: SingleWork, wide: bool) -> list[_Job]:
     inputs = INPUT_CHANNELS // 2 if wide else INPUT_CHANNELS
     words = 2 if wide else 1
-    stripes, slices = division.stripes, division.slices
     match work:
         case Conv():
             side = STRIDED_SIDE if work.window.stride_h == 2 and mode != "1x1" else SIDE
-            rows = max(stripes, work.batch * -(-work.window.out_h // side))
-            subtiles = rows * -(-work.window.out_w // side)
+            subtiles = work.batch * -(-work.window.out_h // side) * -(-work.window.out_w // side)
             groups = 1 if mode == "depthwise" else work.groups
             channels = DEPTHWISE_CHANNELS if mode == "depthwise" else OUTPUT_CHANNELS
             passes = 1 if mode == "depthwise" else -(-work.in_c // groups // inputs)
-            tiles = max(slices, groups * -(-(work.out_c // groups) // channels))
+            tiles = groups * -(-(work.out_c // groups) // channels)
             return [_Job(mode, subtiles, passes, tiles, work.out_c, words)]
         case Matmul() if mode == "linear":
-            tiles = max(slices, -(-work.cols // OUTPUT_CHANNELS))
+            tiles = -(-work.cols // OUTPUT_CHANNELS)
             return [_Job(mode, 1, -(-work.inner // LINEAR_INPUTS), tiles, work.cols, words)]
         case Matmul():
-            subtiles = max(stripes, -(-work.batch * work.rows_ // (SIDE * SIDE)))
-            tiles = max(slices, -(-work.cols // OUTPUT_CHANNELS))
+            subtiles = -(-work.batch * work.rows_ // (SIDE * SIDE))
+            tiles = -(-work.cols // OUTPUT_CHANNELS)
             return [_Job(mode, subtiles, -(-work.inner // inputs), tiles, work.cols, words)]
         case Recurrent():
             times, rows = work.steps * work.directions * work.batch, work.gates * work.hidden
-            tiles = max(slices if work.directions == 1 else 1, -(-rows // OUTPUT_CHANNELS))
+            tiles = -(-rows // OUTPUT_CHANNELS)
             sizes = (work.inputs, work.hidden)
             return [_Job(mode, times, -(-n // LINEAR_INPUTS), tiles, rows, words) for n in sizes if n]
         case _:

@@ -11,7 +11,6 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.plugin_npu import Parameter, PluginNpu
 from chipmodel.model.program import Op
 from chipmodel.model.work import SingleWork
-from chipmodel.npu.array import Division
 
 
 class NpuModelPlugin(DescribedPlugin, Protocol):
@@ -26,11 +25,9 @@ class NpuModelPlugin(DescribedPlugin, Protocol):
         """Core cycles of ``work``, which is all of ``op`` or a part of it; at least 1."""
         ...
 
-    def least_cycles(
-        self, npu: Npu, numbers: Mapping[str, Fraction], op: Op, work: SingleWork, stripes: int, slices: int
-    ) -> int:
-        """What ``work`` takes at least in any division into at least so many stripes of rows and slices of
-        channels, all parts together; 0 where nothing is known. Lower bounds rest on it."""
+    def least_cycles(self, npu: Npu, numbers: Mapping[str, Fraction], op: Op, work: SingleWork) -> int:
+        """What ``work`` takes at least in any parts together, of some rows, columns or channels each; 0 where
+        nothing is known. Lower bounds rest on it."""
         ...
 
 
@@ -41,16 +38,16 @@ def plugin_cycles(npu: Npu, own: PluginNpu, op: Op, work: SingleWork) -> int:
     found: object = plugin.call(plugin.load().cycles, npu, own.numbers, op, work)
     if type(found) is not int or found < 1:
         raise plugin.fault(f"answers {found!r} cycles for op {op.name!r}, not an integer of at least 1")
-    least = least_plugin_cycles(npu, own, op, work, Division())
+    least = least_plugin_cycles(npu, own, op, work)
     if found < least:
         raise plugin.fault(f"answers {found:,} cycles for op {op.name!r}, and that {least:,} are the least")
     return found
 
 
-def least_plugin_cycles(npu: Npu, own: PluginNpu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least core cycles of ``work`` in that division or a finer one. Raises PluginFault."""
-    plugin, parts = own.plugin, (division.stripes, division.slices)
-    found: object = plugin.call(plugin.load().least_cycles, npu, own.numbers, op, work, *parts)
+def least_plugin_cycles(npu: Npu, own: PluginNpu, op: Op, work: SingleWork, columns: bool = True) -> int:
+    """The least core cycles of ``work`` in any parts, of ``columns`` too. Raises PluginFault."""
+    plugin = own.plugin
+    found: object = plugin.call(plugin.load().least_cycles, npu, own.numbers, op, work)
     if type(found) is not int or found < 0:
         raise plugin.fault(
             f"answers {found!r} as least cycles for op {op.name!r}, not an integer of 0 or more"

@@ -19,7 +19,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, SingleWork, Vector
 from chipmodel.npu import esp_dl, esp_nn
-from chipmodel.npu.array import Division, elements_read, elements_written, kind_of_op
+from chipmodel.npu.array import elements_read, elements_written, kind_of_op
 from chipmodel.npu.kernel_run import KernelRun
 
 SCALAR_MAC = 5
@@ -63,16 +63,13 @@ def _shared(work: SingleWork) -> bool:
     return window.in_h > 4 * window.dilation_h * window.kernel_h
 
 
-def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, division: Division) -> int:
-    """The least cycles of ``work`` so divided or finer: parts may have filters that stay in the cache."""
+def least_vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork, columns: bool) -> int:
+    """The least cycles of ``work`` in any parts: they may have filters that stay in the cache."""
     run = _run(npu, cpu, op, work)
     read, written = _operand_bytes(op, work, run)
     moved = _moving_cycles(npu, cpu, op, read, written)
-    launches = cpu.launch_cycles * division.stripes * division.slices
-    computed = (run.least + run.least_of_slice * division.slices) / (
-        cpu.cores if isinstance(work, Conv) else 1
-    )
-    return max(1, launches + ceil(computed + moved))
+    computed = run.least / (cpu.cores if isinstance(work, Conv) else 1)
+    return max(1, cpu.launch_cycles + ceil(computed + moved))
 
 
 def _run(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> KernelRun:

@@ -378,7 +378,7 @@ def test_a_wrong_npu_model_is_named_with_its_package(
     text = (
         "title = 't'\nsource = 's'\nparameters = {}\n"
         f"def cycles(npu, numbers, op, work):\n    return {cycles}\n"
-        f"def least_cycles(npu, numbers, op, work, stripes, slices):\n    return {least}\n"
+        f"def least_cycles(npu, numbers, op, work):\n    return {least}\n"
     )
     other(module, {"chipmodel.npu_models": {module: module}}, {f"{module}.py": text})
     with pytest.raises(PluginFault) as raised:
@@ -392,7 +392,7 @@ source = 's'
 parameters = {}
 def cycles(npu, numbers, op, work):
     return 1000 * work.rows ** 2
-def least_cycles(npu, numbers, op, work, stripes, slices):
+def least_cycles(npu, numbers, op, work):
     return 1000 * work.rows ** 2
 """
 """An NPU model whose stripes take fewer cycles together than it says is the least."""

@@ -7,7 +7,7 @@ from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import ArrayCosts, Npu
 from chipmodel.model.program import InPlaceWeights, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.array import Division, OpKind, least_array_cycles, padded_macs, rows_read
+from chipmodel.npu.array import OpKind, array_cycles, padded_macs, rows_read
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.least_costs import least_cycles
 from tests.support.chips import LUNA_LIKE
@@ -17,7 +17,7 @@ SAME = Window(8, 10, 8, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right
 
 
 def work_cycles(npu: Npu, work: SingleWork, dtype: str) -> int:
-    return least_array_cycles(npu, work, dtype, Division(), OpKind())
+    return array_cycles(npu, work, dtype, OpKind())
 
 
 def test_convolution_is_padded_to_8_inputs_2_outputs_4_columns() -> None:

@@ -79,9 +79,8 @@ def test_parts_cost_at_least_the_bound(chip: str, op: Op, data: st.DataObject) -
     bands = [Band(Interval(first, min(first + wide, of)), of) for first in range(0, of, wide)]
     total = sum(op_cycles(npu, op, each, channels, band) for each in stripes for band in bands)
     assert total >= least_cycles(npu, op, columns=True)
-    assert len(bands) == 1 or total >= least_cycles(npu, op, 2, 1, columns=True)
     total = sum(op_cycles(npu, op, rows, each) for rows in stripes for each in slices)
-    assert total >= least_cycles(npu, op, len(stripes), len(slices))
+    assert total >= least_cycles(npu, op)
 
 
 @pytest.mark.parametrize("chip", list(CHIPS))
@@ -131,19 +130,10 @@ def test_the_bound_is_near_the_cost_of_the_whole(kind: str, work: Conv | Recurre
     assert near * whole <= least_cycles(npu, op, columns=True) <= whole
 
 
-def test_two_parts_cost_more_where_blocks_are_no_better() -> None:
-    npu, op = CHIPS["alif-e7"].npu, Op("op", "conv", ODD, ("x",), ("y",))
-    stripes = min(op_cycles(npu, op, rows, 64) + op_cycles(npu, op, 25 - rows, 64) for rows in range(1, 25))
-    slices = min(op_cycles(npu, op, 25, each) + op_cycles(npu, op, 25, 64 - each) for each in range(1, 64))
-    assert stripes - 2 <= least_cycles(npu, op, 2, 1) <= stripes
-    # As if each slice could be in the stripes that are best for it: 24 rows, and a share of as many.
-    assert 0.95 * slices <= least_cycles(npu, op, 1, 2) <= slices
-
-
 def test_two_bands_of_columns_cost_at_least_the_bound() -> None:
     """``ODD`` on its side: 25 columns in two bands of all channels, where four cost more."""
     work = replace(ODD, window=Window(10, 49, 5, 25, 4, 10, 2, 2, 1, 4, 1, 5))
     npu, op = CHIPS["alif-e7"].npu, Op("op", "conv", work, ("x",), ("y",))
     cuts = [(Interval(0, at), Interval(at, 25)) for at in range(1, 25)]
     two = min(sum(op_cycles(npu, op, 5, 64, Band(band, 25)) for band in cut) for cut in cuts)
-    assert 0.9 * two <= least_cycles(npu, op, 2, 1, columns=True) <= two
+    assert 0.9 * two <= least_cycles(npu, op, columns=True) <= two

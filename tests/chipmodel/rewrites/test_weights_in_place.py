@@ -113,7 +113,7 @@ def test_no_division_takes_less_than_the_least(stripes: int, slices: int) -> Non
         conv = op_named(program, "conv")
         rows, channels = conv.work.rows // stripes, conv.work.channels // slices
         tiles = stripes * slices * op_cycles(LUNA_LIKE.npu, conv, rows, channels)
-        assert tiles >= least_cycles(LUNA_LIKE.npu, conv, stripes, slices)
+        assert tiles >= least_cycles(LUNA_LIKE.npu, conv)
 
 
 def test_a_plan_loads_no_weights_and_says_where_they_are_read() -> None:

@@ -27,11 +27,9 @@ def cycles(npu: Npu, numbers: Mapping[str, Fraction], op: Op, work: SingleWork) 
     return int(numbers["launch_cycles"]) + computing
 
 
-def least_cycles(
-    npu: Npu, numbers: Mapping[str, Fraction], op: Op, work: SingleWork, stripes: int, slices: int
-) -> int:
-    """A lower bound in at least so many parts: each is launched, and no division has fewer MACs."""
-    return int(numbers["launch_cycles"]) * stripes * slices + _least(numbers, work)
+def least_cycles(npu: Npu, numbers: Mapping[str, Fraction], op: Op, work: SingleWork) -> int:
+    """A lower bound in any parts: at least one is launched, and no parts have fewer MACs together."""
+    return int(numbers["launch_cycles"]) + _least(numbers, work)
 
 
 def _least(numbers: Mapping[str, Fraction], work: SingleWork) -> int:

@@ -92,7 +92,7 @@ def layer_cycles(ethos: Ethos, layer: Layer, kind: str) -> Fraction:
     out, inside = block.output, block.input
     sizes = out.depth, out.height, out.width, inside.height, inside.width, inside.depth
     numbers = np.array((made.height, made.width, made.depth, *sizes), np.int64)[:, None]
-    cycles = LayerParts(ethos, layer, kind, *numbers[:3]).cycles(BlockSizes(*numbers[3:]))
+    cycles = LayerParts(ethos, layer, kind, *numbers[:3]).cycles(BlockSizes(*numbers[3:]), layer.input.width)
     return Fraction(float(cycles[0])).limit_denominator(DENOMINATOR)
 
 

@@ -54,7 +54,7 @@ def choose_block(npu: EthosNpu, layer: Layer) -> Block:
     depth, high, wide = grid
     inside = input_block(npu, layer, high, wide, depth)
     possible = fits(npu, layer, (high, wide, depth), inside)
-    possible &= mirrored(possible, tried)
+    possible &= mirrored(possible, tried, tried[1][-1])
     cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
     number = cheapest(layer, cost, (high, wide), inside)
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
@@ -120,14 +120,17 @@ def _banks(size: Counts, granule: int) -> Counts:
     return np.asarray(-(-(-(-size // BANK_BYTES) * 2) // granule) * granule)
 
 
-def mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
-    """Return where the block of exchanged height and width fits, or is not tried before the block itself."""
-    heights, widths = np.meshgrid(*tried, indexing="ij")
+def mirrored(
+    possible: NDArray[np.bool_], tried: list[Counts], widest: Counts | np.int64
+) -> NDArray[np.bool_]:
+    """Return where the block of exchanged height and width fits, or is not tried before the block itself, of
+    blocks no wider than ``widest``."""
+    heights, widths = tried[0][:, None], tried[1]
     row, row_rest = np.divmod(widths, tried[0][0])
     column, column_rest = np.divmod(heights, tried[1][0])
-    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (column <= len(tried[1]))
-    row, column = np.where(before, row - 1, 0), np.where(before, column - 1, 0)
-    return np.asarray(~before | possible[:, row, column])
+    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (heights <= widest)
+    exchanged = np.minimum(row, len(heights)) - 1, np.minimum(column, len(widths)) - 1
+    return np.asarray(~before | possible[:, *exchanged])
 
 
 def _cost(

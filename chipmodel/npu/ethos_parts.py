@@ -7,14 +7,16 @@ lengths that add up to that axis, if a part of a length counts what the cheapest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.rounding import round_up
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.cascade_work import Band
@@ -39,8 +41,6 @@ BEST = 3
 """Numbers of rows of which the exact cycles are looked at, too: those here may be a little less."""
 BAND = 4
 """Channels that take as long to look at as a width of bands (assumed)."""
-MOST_COUNTED = 33
-"""Parts beyond which more of them cost as much (assumed)."""
 NEAR = 1e-9
 """Blocks that cost the compiler so little more than the cheapest one may be its choice."""
 
@@ -50,12 +50,8 @@ def least_part_cycles(
 ) -> float:
     """The least cycles of ``work`` in any stripes and slices, with ``columns`` also in the bands of a
     cascade. 0 where there are too many to look at, or several images or groups."""
-    rows, channels, least = _least_sums(ethos, kind, work, bits, depthwise, False)
-    least = max(least, _at_least(rows, 1), _at_least(channels, 1))
-    if not columns:
-        return least
-    rows, bands, banded = _least_sums(ethos, kind, work, bits, depthwise, True)
-    return min(least, max(banded, _at_least(rows, 1), _at_least(bands, 2)))
+    least = _least_covered(ethos, kind, work, bits, depthwise, False)
+    return min(least, _least_covered(ethos, kind, work, bits, depthwise, True)) if columns else least
 
 
 def least_block_cycles(
@@ -94,10 +90,6 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())
 
 
-def _at_least(sums: Cycles, count: int) -> float:
-    return float(sums[min(count, len(sums)) - 1])
-
-
 def quickest_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int) -> tuple[int, ...]:
     """The ``BEST`` numbers of rows for stripes, of which only the last one may have others, by the cycles of
     so many channels of ``op``; none that are as slow as all rows."""
@@ -126,34 +118,39 @@ def least_by_rows(
     if band is not None:
         part = replace(part, window=part.window.in_band(band.columns))
     layer = layer_of(part, DTYPE_BITS[op.dtype], depthwise)[1]
-    return _cycles_by_rows(ethos, layer, op.kind, np.array([layer.output.depth]))[:, 0]
+    return _cycles_by_rows(ethos, layer, op.kind, _of_channels(layer, np.array([layer.output.depth])))[:, 0]
 
 
 @lru_cache(maxsize=1 << 12)
-def _least_sums(
+def _least_covered(
     ethos: EthosNpu, kind: str, work: Conv | Pool, bits: int, depthwise: bool, bands: bool
-) -> tuple[Cycles, Cycles, float]:
-    """For 1, 2, 3 ... parts the least cycles of so many stripes, and of as many slices, or bands; and those
-    of stripes that each are cut across in some way, or of slices, or bands, that are cut in stripes."""
-    if _is_several(work, depthwise):
-        return np.zeros(1), np.zeros(1), 0
+) -> float:
+    """The least cycles of stripes that each are cut across in some way, or of slices, or ``bands``, that are
+    cut in stripes; of bands no less than of two or more by their quickest rows. 0 where there are too many to
+    look at, or several images or groups."""
     layer = layer_of(work, bits, depthwise)[1]
     whole, blocks = layer.output, len(tried_depths(ethos, layer.output.depth))
     blocks *= len(sides(ethos, layer, 0)) * len(sides(ethos, layer, 1))
-    if blocks * whole.height * (BAND * whole.width if bands else whole.depth) > MOST_TRIED:
-        return np.zeros(1), np.zeros(1), 0
-    rows = np.arange(1, whole.height + 1)[:, None]
-    across = np.arange(1, (whole.width if bands else whole.depth) + 1)
-    if bands:
-        each = np.full((len(rows), len(across)), np.inf)
-        for band in dict.fromkeys(_bands(work, bits, depthwise)):
-            at, cycles = band.output.width - 1, _cycles_by_rows(ethos, band, kind, np.array([whole.depth]))
-            each[:, at] = np.minimum(each[:, at], cycles[:, 0])
-    else:
-        each = _cycles_by_rows(ethos, layer, kind, across)
-    by_rows, by_parts = (each / across).min(axis=1), (each / rows).min(axis=0)
-    least = min(_covered(_covered(each.T)[None].T), _covered(_covered(each)[None].T))
-    return _sums(by_rows * len(across)), _sums(by_parts * len(rows)), float(least[0])
+    size = blocks * whole.height * (BAND * whole.width if bands else whole.depth)
+    if size > MOST_TRIED or _is_several(work, depthwise):
+        return 0
+    if not bands:
+        channels = np.arange(1, whole.depth + 1)
+        return _least_of_all(_cycles_by_rows(ethos, layer, kind, _of_channels(layer, channels)))
+    columns, read = np.array(sorted(band_widths(work.window))).T
+    across = _Across(columns, read, np.full_like(columns, whole.depth))
+    each = np.full((whole.height, whole.width), np.inf)
+    np.minimum.at(each.T, across.columns - 1, _cycles_by_rows(ethos, layer, kind, across).T)
+    quickest = (each / np.arange(1, whole.height + 1)[:, None]).min(axis=0)
+    # Coverings take no less than shares of their parts' quickest rows, so only that these are two may count.
+    rest = np.maximum(_covered(quickest)[-2::-1], quickest.min())
+    return max(_least_of_all(each), whole.height * float((quickest + rest).min()))
+
+
+def _least_of_all(each: Cycles) -> float:
+    """The least cycles of rows that each are cut across, or of parts across that are cut in rows."""
+    across = _covered(np.vstack((each, _covered(each.T)[:, -1])))[:, -1]
+    return float(min(_covered(across[:-1])[-1], across[-1]))
 
 
 def _is_several(work: Conv | Pool, depthwise: bool) -> bool:
@@ -164,94 +161,130 @@ def _is_several(work: Conv | Pool, depthwise: bool) -> bool:
     return groups or line or work.solid or window.transposed or (isinstance(work, Pool) and work.by_rows)
 
 
-def _bands(work: Conv | Pool, bits: int, depthwise: bool) -> Iterator[Layer]:
-    """All rows of any columns."""
-    for start in range(work.window.out_w):
-        for stop in range(start + 1, work.window.out_w + 1):
-            window = work.window.in_band(Interval(start, stop))
-            yield layer_of(replace(work, window=window), bits, depthwise)[1]
-
-
 def _covered(costs: Cycles) -> Cycles:
-    """For each column the least cost of lengths 1, 2, 3 ... that together cover the largest of them."""
-    size = len(costs)
-    least = np.zeros((size + 1, *costs.shape[1:]))
-    for length in range(1, size + 1):
-        # Longer parts than are left cost no less than one that covers just what is left, or are that part.
-        rest = least[np.maximum(length - np.arange(1, size + 1), 0)]
-        least[length] = (costs + rest).min(axis=0)
-    whole: Cycles = least[-1]
-    return whole
+    """For each row the least cost of lengths 1, 2, 3 ... that together cover 0, 1, 2, 3 ... of them."""
+    size = costs.shape[-1]
+    least = np.zeros((*costs.shape[:-1], size + 1))
+    least[..., 1:] = np.minimum.accumulate(costs[..., ::-1], axis=-1)[..., ::-1]
+    for length in range(2, size + 1):
+        half = length // 2
+        both = least[..., 1 : half + 1] + least[..., length - 1 : length - half - 1 : -1]
+        least[..., length] = np.minimum(least[..., length], both.min(axis=-1))
+    return least
 
 
-def _sums(costs: Cycles) -> Cycles:
-    """The least costs of at least 1, 2, 3 ... lengths that together cover the largest of them."""
-    lengths, size = np.arange(1, len(costs) + 1), len(costs)
-    least = np.full(size + 1, costs.min())
-    for length in lengths:
-        rest = np.where(lengths < length, least[np.maximum(length - lengths, 0)], 0)
-        least[length] = (costs + rest).min()
-    found = [least[-1]]
-    left = np.maximum(np.arange(size + 1)[:, None] - lengths, 0)
-    for _ in range(1, min(size, MOST_COUNTED)):
-        least = (costs + least[left]).min(axis=1)
-        found.append(least[-1])
-    return np.array(found)
+class _Across(NamedTuple):
+    """Parts across the rows: of so many columns, by as many of the input, and channels."""
+
+    columns: Counts
+    read: Counts
+    channels: Counts
 
 
-def _cycles_by_rows(ethos: EthosNpu, layer: Layer, kind: str, channels: Counts) -> Cycles:
-    """The least cycles of 1, 2, 3 ... rows of ``layer``, for so many channels each."""
-    found = np.zeros((layer.output.height, len(channels)))
-    line = replace(layer, output=replace(layer.output, height=1))
-    first = int(len(found) > 1 and one_row(ethos, line))
-    depths = [tuple(tried_depths(ethos, int(each))) for each in channels]
-    for tried in dict.fromkeys(depths):
-        (numbers,) = np.nonzero(np.array([each == tried for each in depths]))
-        for part, start, stop in (line, 0, first), (layer, first, len(found)):
-            rows = np.arange(start, stop)
-            if len(rows):
-                high, deep = np.meshgrid(rows + 1, channels[numbers], indexing="ij")
-                sizes = high.ravel(), np.full(high.size, part.output.width), deep.ravel()
-                cycles = _PartsInChosenBlocks(ethos, part, kind, *sizes).least(tried)
-                found[np.ix_(rows, numbers)] = cycles.reshape(high.shape)
+def _of_channels(layer: Layer, channels: Counts) -> _Across:
+    """All columns of so many channels."""
+    columns, read = (np.full_like(channels, each.width) for each in (layer.output, layer.input))
+    return _Across(columns, read, channels)
+
+
+def band_widths(window: Window) -> set[tuple[int, int]]:
+    """Return the columns of any bands, and those of their inputs. Only bands that touch a border, or the
+    padding there, read fewer columns than others of their width."""
+    reach, size = window.dilation_w * (window.kernel_w - 1) + 1, window.out_w
+    left = -(-window.pad_left // window.stride_w)
+    right = (window.in_w + window.pad_left - reach) // window.stride_w
+    found = set[tuple[int, int]]()
+    for wide in range(1, size + 1):
+        last = size - wide
+        for start in {*range(min(left, last) + 1), *range(max(0, right - wide), last + 1)}:
+            found.add((wide, window.in_band(Interval(start, start + wide)).in_w))
     return found
 
 
-class _PartsInChosenBlocks(LayerParts):
-    """Parts in the blocks that the compiler may take."""
+def _cycles_by_rows(ethos: EthosNpu, layer: Layer, kind: str, across: _Across) -> Cycles:
+    """The least cycles of 1, 2, 3 ... rows of ``layer``, for each of the parts across."""
+    rows = np.arange(1, layer.output.height + 1)
+    line = replace(layer, output=replace(layer.output, height=1))
+    if len(rows) == 1 or not one_row(ethos, line):
+        return _InChosenBlocks(ethos, layer, kind, across).cycles(rows)
+    each = ((line, rows[:1]), (layer, rows[1:]))
+    return np.concatenate([_InChosenBlocks(ethos, part, kind, across).cycles(some) for part, some in each])
 
-    def least(self, depths: Sequence[int]) -> Cycles:
-        """The least cycles in the blocks that the compiler may take; 0 where none fits."""
-        tried = [sides(self.ethos, self.layer, axis) for axis in (0, 1)]
-        deep, high, wide = np.meshgrid(np.array(depths, np.int64), *tried, indexing="ij")
-        inside = input_block(self.ethos, self.layer, high, wide, deep)
-        possible = fits(self.ethos, self.layer, (high, wide, deep), inside)
-        possible &= mirrored(possible, tried)
-        if not possible.any():
-            return np.zeros(len(self.rows))
-        blocks = [each[possible] for each in np.broadcast_arrays(deep, high, wide, *inside)]
-        costs = self._costs(BlockSizes(*blocks))
-        least = costs.min(axis=1)
-        part, number = np.nonzero(costs <= least[:, None] * (1 + NEAR))
-        sizes = (each[part] for each in (self.rows, self.columns, self.channels))
-        chosen = _PartsInChosenBlocks(self.ethos, self.layer, self.kind, *sizes)
-        found = np.full(len(self.rows), np.inf)
-        np.minimum.at(found, part, chosen.cycles(BlockSizes(*(each[number] for each in blocks))))
+
+class _InChosenBlocks:
+    """Parts in the blocks that the compiler may take. Blocks of some rows and columns differ in their depth,
+    of which the largest one that fits reads least."""
+
+    def __init__(self, ethos: EthosNpu, layer: Layer, kind: str, across: _Across) -> None:
+        self.ethos, self.layer, self.kind, self.across = ethos, layer, kind, across
+        tried, unit = [sides(ethos, layer, axis) for axis in (0, 1)], ethos.block_depth
+        most = -(-np.minimum(across.channels, LARGEST[2]) // unit) * unit
+        widest = -(-np.minimum(across.columns, LARGEST[1]) // ethos.block_width) * ethos.block_width
+        tried_alike = most * (LARGEST[1] + ethos.block_width) + widest
+        _, first, self.group = np.unique(tried_alike, return_index=True, return_inverse=True)
+        most, widest = most[first], widest[first, None, None, None]
+        self.depths: Counts = np.arange(unit, int(most[-1]) + 1, unit, dtype=np.int64)
+        deep, high, wide = self.depths[:, None, None], tried[0][:, None], tried[1]
+        inside = input_block(ethos, layer, high, wide, deep)
+        possible = fits(ethos, layer, (high, wide, deep), inside)
+        of_depth = np.zeros((len(most), len(self.depths)), np.bool_)
+        for each, depth in zip(of_depth, most.tolist(), strict=True):
+            each[np.array(tried_depths(ethos, depth)) // unit - 1] = True
+        possible = of_depth[:, :, None, None] & possible & mirrored(possible, tried, widest)
+        self.possible = (possible & (wide <= widest)).reshape(*of_depth.shape, -1)
+        """Whether the compiler may take a block, for groups of parts, depths, and rows by columns."""
+        flat = np.broadcast_arrays(high, wide, *inside[:2])
+        self.high, self.wide, self.read_high, self.read_wide = (each.ravel() for each in flat)
+        self.read_deep = self.depths if layer.equal_depth else np.full_like(self.depths, inside[2].flat[0])
+        channels = across.channels
+        self.given = channels if layer.equal_depth else np.full_like(channels, layer.input.depth)
+
+    def cycles(self, rows: Counts) -> Cycles:
+        """The least cycles of so many rows, for each of the parts across; 0 where no block fits."""
+        across, deepest = self.across, (self.possible * self.depths[:, None]).max(axis=1)[self.group]
+        costs = self._costs(rows, deepest)
+        least = costs.min(axis=2)
+        row, part, place = np.nonzero(costs <= (least * (1 + NEAR))[:, :, None])
+        equal = self._depth_counts(part[:, None], self.depths, place[:, None])
+        equal = equal == self._depth_counts(part, deepest[part, place], place)[:, None]
+        each, deep = np.nonzero(self.possible[self.group[part], :, place] & equal)
+        row, part, place = row[each], part[each], place[each]
+        read = self.read_high[place], self.read_wide[place], self.read_deep[deep]
+        sizes = rows[row], across.columns[part], across.channels[part]
+        parts = LayerParts(self.ethos, self.layer, self.kind, *sizes)
+        blocks = BlockSizes(self.depths[deep], self.high[place], self.wide[place], *read)
+        found = np.full(least.shape, np.inf)
+        np.minimum.at(found, (row, part), parts.cycles(blocks, across.read[part]))
         return np.where(np.isfinite(least), found, 0)
 
-    def _costs(self, blocks: BlockSizes) -> Cycles:
+    def _depth_counts(self, part: Counts, deep: Counts, place: Counts) -> Counts:
+        """What ``deep`` blocks read by besides their rows and columns: how many there are along the channels,
+        or where an output channel is made of one input channel, whether they read ``_twice``."""
+        if not self.layer.equal_depth:
+            return -(-self.across.channels[part] // np.maximum(deep, 1))
+        return self._twice(part, deep, place).astype(np.int64)
+
+    def _twice(self, part: Counts, read_deep: Counts, place: Counts) -> NDArray[np.bool_]:
+        """Whether all of the input is less than that of two blocks, which counts half."""
+        read = self.layer.input.height * self.across.read[part] * self.given[part]
+        return np.asarray(read < self.read_high[place] * self.read_wide[place] * read_deep * 2)
+
+    def _costs(self, rows: Counts, deepest: Counts) -> Cycles:
         """What the compiler compares (``ethos_blocks``): elements that are read for each output element."""
         layer, (reach_h, reach_w) = self.layer, self.layer.reach
-        sizes = self.rows, self.columns, self.channels, self.given
-        rows, columns, channels, given = (each[:, None] for each in sizes)
-        high = np.minimum(blocks.high, 1) if one_row(self.ethos, layer) else blocks.high
+        columns, channels = self.across.columns[:, None], self.across.channels[:, None]
+        high = np.minimum(self.high, 1) if one_row(self.ethos, layer) else self.high
         repeats = -(-reach_w // SUB_KERNEL) * -(-reach_h // SUB_KERNEL)
-        area = blocks.read_high * blocks.read_wide
-        read = area * repeats / (high * blocks.wide) * (given / channels)
-        read = read if layer.equal_depth else read * -(-channels // blocks.deep)
+        area = self.read_high * self.read_wide
+        read = area * repeats / (high * self.wide) * (self.given[:, None] / channels)
+        read = read if layer.equal_depth else read * -(-channels // np.maximum(deepest, 1))
         weights = {"convolution": layer.input.depth, "depthwise": 1}.get(layer.traversal, 0)
-        across = weights * reach_h * reach_w * -(-columns // blocks.wide) / columns
-        costs = read + -(-rows // high) / rows * across
-        twice = layer.input.height * layer.input.width * given < area * blocks.read_deep * 2
+        down = weights * reach_h * reach_w * -(-columns // self.wide) / columns
+        parts, places = np.ogrid[: len(columns), : len(self.wide)]
+        read_deep = deepest if layer.equal_depth else self.read_deep[0]
+        scale = np.where(self._twice(parts, read_deep, places), 0.5, 1)
+        costs: Cycles = (-(-rows[:, None] // high) / rows[:, None])[:, None] * (down * scale)
+        costs += np.where(deepest > 0, read * scale, np.inf)
         most = -(-np.minimum(rows, LARGEST[0]) // self.ethos.block_height) * self.ethos.block_height
-        return np.where(blocks.high <= most, np.where(twice, costs / 2, costs), np.inf)
+        np.copyto(costs, np.inf, where=(self.high > most[:, None])[:, None])
+        return costs

@@ -56,12 +56,12 @@ class LayerParts:
         self.turned = (columns % 2 == 0) & one_row(ethos, layer) & (layer.traversal != "pooling")
         """Whether a micro-block of two rows is laid along the row."""
 
-    def cycles(self, blocks: BlockSizes) -> Cycles:
-        """Cycles of each part in its block."""
+    def cycles(self, blocks: BlockSizes, given_columns: Counts | int) -> Cycles:
+        """Cycles of each part in its block, if its input has so many columns."""
         high, wide = np.minimum(blocks.high, self.rows), np.minimum(blocks.wide, self.columns)
         tile = high, wide, np.minimum(blocks.deep, self.channels)
-        given = self.layer.input
-        inside = np.minimum(blocks.read_high, given.height) * np.minimum(blocks.read_wide, given.width)
+        inside = np.minimum(blocks.read_high, self.layer.input.height)
+        inside = inside * np.minimum(blocks.read_wide, given_columns)
         longest, remains, counts = self._computed(tile, self._transfer(blocks, tile, inside))
         computed = np.floor((longest * counts).sum(axis=(0, 1, 2)) + remains + ROUNDING)
         return np.asarray(np.maximum(computed, self._port(blocks, inside)))

@@ -1,12 +1,15 @@
 """Cycles of parts of windows on Ethos-U55, all numbers of rows at once."""
 
 import pytest
+from hypothesis import given, strategies as st
 
 from chipmodel.cascades.columns import op_columns
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.cascade_work import Band
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.ethos_parts import band_widths
 from chipmodel.npu.models import least_cycles_by_rows
 from workloads.load import load
 
@@ -35,3 +38,14 @@ def test_a_band_takes_fewer_cycles_than_all_columns() -> None:
     narrow, whole = least_cycles_by_rows(npu, op, band), least_cycles_by_rows(npu, op, None)
     assert narrow[-1] < whole[-1]
     assert narrow[-1] <= op_cycles(npu, op, op.work.rows, op.work.channels, band)
+
+
+@given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 3), st.integers(0, 8), st.integers(1, 2))
+def test_bands_near_the_borders_and_one_between_read_what_any_bands_do(
+    size: int, kernel: int, stride: int, pad: int, dilation: int
+) -> None:
+    made = max(1, (size + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1)
+    pads = (0, pad, 0, pad)
+    window = Window(1, size, 1, made, 1, kernel, 1, stride, *pads, dilation_h=1, dilation_w=dilation)
+    bands = (Interval(start, stop) for start in range(made) for stop in range(start + 1, made + 1))
+    assert band_widths(window) == {(len(band), window.in_band(band).in_w) for band in bands}

@@ -153,8 +153,9 @@ def weight_bytes(layer: Layer) -> int:
 
 
 def is_depthwise(op: Op, work: SingleWork) -> bool:
-    """Whether it is a depthwise convolution, also of one channel."""
-    return isinstance(work, Conv) and (op.kind == "depthwise_conv" or work.depthwise)
+    """Whether it is a depthwise convolution or a part of one, also of one channel."""
+    of = op.work
+    return isinstance(work, Conv) and (op.kind == "depthwise_conv" or (isinstance(of, Conv) and of.depthwise))
 
 
 def convs_of_mean(kind: str, work: object) -> tuple[Conv, ...]:

@@ -137,3 +137,12 @@ def test_two_bands_of_columns_cost_at_least_the_bound() -> None:
     cuts = [(Interval(0, at), Interval(at, 25)) for at in range(1, 25)]
     two = min(sum(op_cycles(npu, op, 5, 64, Band(band, 25)) for band in cut) for cut in cuts)
     assert 0.9 * two <= least_cycles(npu, op, columns=True) <= two
+
+
+def test_a_part_with_one_group_of_a_depthwise_convolution_is_depthwise() -> None:
+    """It took 65 cycles as a convolution of one channel, and three of them less than the bound of all."""
+    npu = CHIPS["whole blocks"].npu
+    op = Op("op", "conv", Conv(Window(1, 7, 1, 7, 1, 1), 3, 9, 3), ("x",), ("y",), dtype="int16")
+    depthwise = replace(op, kind="depthwise_conv")
+    assert op_cycles(npu, op, 1, 3) == op_cycles(npu, depthwise, 1, 3) == 95
+    assert least_cycles(npu, op) <= min(3 * 95, op_cycles(npu, op, 1, 9))

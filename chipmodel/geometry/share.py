@@ -39,6 +39,15 @@ class Share:
             return max(1, len(self.rows) * len(self.channels))
         return 1 if len(self.channels) == self.of_channels else max(1, len(self.rows))
 
+    def overlaps(self, other: Share) -> bool:
+        """Whether some rows are in both, whatever their channels and columns.
+
+        >>> by_rows(Interval(0, 2), 8).overlaps(by_rows(Interval(1, 3), 4))
+        False
+        """
+        before = self.rows.stop * other.of_rows <= other.rows.start * self.of_rows
+        return not before and self.rows.start * other.of_rows < other.rows.stop * self.of_rows
+
     def bytes(self, total: int) -> int:
         """Bytes of this share of a tensor of ``total`` bytes, rounded up."""
         units = self.of_rows * self.of_channels * self.of_columns

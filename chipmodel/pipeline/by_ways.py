@@ -26,9 +26,9 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.streamers.by_ways import ISSUES, program_in_ways, schedule_in_ways
+from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
 
-SHARES = (64, 61, 56)
+SHARES = (64, 63, 62, 61, 58, 56)
 """64ths of SharedMemory for which paths are sought, until a plan loses nothing to packing."""
 NEAR = 1.1
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
@@ -56,7 +56,7 @@ def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, def
 
 
 def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _QuickestPlan) -> None:
-    deadline, most = request.deadline, (paths + len(SHARES)) * len(ISSUES)
+    deadline, most = request.deadline, (paths + len(SHARES)) * len(QUARTERS)
     asked = request.program, request.chip, path, request.cascades, PlanWays()
     bound = listed_bound(*asked, deadline=deadline) if request.program.is_straight else None
     stop = request.stop or StopCriterion()
@@ -136,9 +136,9 @@ def _schedules(
     for whole, found in _fastest_forms(request, path, sizes, paths):
         try:
             program = program_in_ways(whole, found.ways)
-            for number, issue in enumerate(ISSUES):
+            for number, quarters in enumerate(QUARTERS):
                 asked = StreamRequest(program, chip, found.bytes, request.spill)
-                yield found, number, (program, schedule_in_ways(asked, found.ways, issue))
+                yield found, number, (program, schedule_in_ways(asked, found.ways, quarters))
         except (ValueError, DoesNotFit):
             continue  # More steps than a cascade has, or too little room for what no path follows.
 

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.share import Share
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule, steps
 from dma.columns.chosen import ChosenWay
@@ -19,23 +20,16 @@ from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
+from dma.streamers.idle_time import in_idle_time
 from dma.streamers.ping_pong import TensorIssuer, stripes
-from dma.streamers.prefetch_greedy import IssueWeights, early, early_pieces
 from dma.streamers.sync import one_buffer
 
 NAME = "shortest-path"
 UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 """That of an op that no path has."""
-ISSUES: Sequence[tuple[IssueWeights, int]] = (
-    (early_pieces, 4),
-    (early, 4),
-    (early_pieces, 3),
-    (early_pieces, 2),
-    (early, 2),
-    (early, 0),
-)
-"""How weights are issued, and the quarters of the free memory that they may take before they are needed: the
-less, the easier buffers are packed."""
+QUARTERS = (4, 3, 2, 0)
+"""The quarters of the free memory that weights may take before they are needed: the less, the easier buffers
+are packed."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -43,9 +37,7 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
     return with_cascades(program, [way.cascade for way in ways if way.cascade])
 
 
-def schedule_in_ways(
-    request: StreamRequest, ways: Sequence[ChosenWay], issue: tuple[IssueWeights, int]
-) -> Schedule:
+def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay], quarters: int) -> Schedule:
     """Return a schedule of ``program_in_ways`` in which ops run in their ways.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
@@ -78,7 +70,7 @@ def schedule_in_ways(
         double_buffered=True,
         reserve=one_buffer,
         slices=partial(_slices, widths=widths),
-        issue=partial(_issue, widths=widths, weights=issue[0], quarters=issue[1]),
+        issue=partial(_issue, widths=widths, quarters=quarters),
         cut=partial(_cut, tilings=tilings, widths=widths),
     )
     faster = {
@@ -119,9 +111,7 @@ def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
     return WeightSlices(widths, lambda op: slice_bytes(memory.program, op, widths[op.name]))
 
 
-def _issue(
-    memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], weights: IssueWeights, quarters: int
-) -> IssuePlan:
+def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], quarters: int) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     own = _bytes_at_steps(emission, _weight_spans(emission))
@@ -129,9 +119,8 @@ def _issue(
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
     room = [size + max(0, more) * quarters // 4 for size, more in zip(own, left, strict=True)]
-    if weights is early_pieces:
-        weights = partial(early_pieces, alone=_alone(emission, own, left))
-    issued, buffers = weights(memory, emission, others, room)
+    alone = _alone(emission, own, left)
+    issued, buffers = in_idle_time(memory, emission, others, room, alone)
     return IssuePlan([*others, *issued], buffers)
 
 
@@ -173,22 +162,23 @@ def _bytes_at_steps(emission: Emission, spans: Iterable[_Span]) -> list[int]:
 def _earlier(
     memory: MemoryBudget, emission: Emission, issued: list[IssuedTransfer], left: list[int]
 ) -> list[IssuedTransfer]:
-    """Issue the loads of each op's first step earlier: by as many steps as take as long, where the tensor is
-    stored by then and there are bytes ``left``."""
+    """Issue the loads of each op's first step earlier: by as many steps as take as long, where what they load
+    is stored by then and there are bytes ``left``."""
     cycles, computes = TransferTimes(memory.chip), [step.cycles for step in steps(emission.body)]
     begun: dict[str, int] = {}
-    stored: dict[str, list[int]] = {}
+    stored: dict[str, list[tuple[Share, int]]] = {}
     for each in issued:
         begun[each.buffer] = min(each.issue, begun.get(each.buffer, each.issue))
         if each.need.direction == "store":
-            stored.setdefault(each.need.part.name, []).append(each.due)
+            stored.setdefault(each.need.part.name, []).append((each.need.part.share, each.due))
 
     def earlier(each: IssuedTransfer) -> IssuedTransfer:
         need, (start, _) = each.need, emission.op_steps[each.need.op]
-        opens = need.direction == "load" and need.first == start and not need.touched
+        opens = need.direction == "load" and need.first == start
         if not opens or begun[each.buffer] < each.issue or each.issue < start - 1:
             return each
-        ends = [due for due in stored.get(need.part.name, ()) if due <= each.issue]
+        shares = stored.get(need.part.name, ())
+        ends = [due for share, due in shares if due <= each.issue and share.overlaps(need.part.share)]
         position, size = each.issue, emission.buffers[each.buffer].bytes
         waits = cycles.of(need) - sum(computes[position:start])
         while position > max(ends, default=-1) + 1 and left[position - 1] >= size and waits > 0:

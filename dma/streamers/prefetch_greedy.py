@@ -15,16 +15,11 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
-from itertools import accumulate, pairwise
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE, by_channels
-from chipmodel.model.program import Op, Program, ops
-from dma.schedule.forecast import TransferTimes
-from dma.schedule.operands import Emission, TransferNeed
+from chipmodel.model.program import ops
+from dma.schedule.operands import Emission
 from dma.schedule.streamer import (
     IssuedTransfer,
     IssuePlan,
@@ -34,10 +29,11 @@ from dma.schedule.streamer import (
     StreamerPortfolio,
 )
 from dma.streamers import ping_pong, sync, weight_pipeline
+from dma.streamers.idle_time import in_idle_time
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import equal_slices, one_buffer
-from dma.streamers.weight_pipeline import Room, issued_weights, room_of, straight_chains
-from dma.streamers.weight_region import StepChain, WeightSlice, earliest_pieces, issue_positions
+from dma.streamers.weight_pipeline import Room, issued_weights, room_of
+from dma.streamers.weight_region import issue_positions
 
 NAME = "prefetch-greedy"
 SLICE_LIMITS = ((8, 1), (8, 2), (8, 3), (64, 2), (64, 3), (64, 6), (64, 12))
@@ -110,85 +106,17 @@ def early(memory: MemoryBudget, emission: Emission, others: list[IssuedTransfer]
     return IssuePlan(issued_weights(memory, emission, others, room, issue_positions), {})
 
 
-def early_pieces(
-    memory: MemoryBudget,
-    emission: Emission,
-    others: list[IssuedTransfer],
-    room: Room,
-    alone: Collection[str] = (),
-) -> IssuePlan:
-    """Issue weights as ``early`` does, each slice in pieces where its first bytes fit earlier; of the slices
-    of ops of which two never fit, ``alone``, only every other one."""
-    issued: list[IssuedTransfer] = []
-    cycles = TransferTimes(memory.chip)
-    for slices, chain in straight_chains(memory.chip, emission, others, room):
-        needs, chain = in_pieces(memory.program, slices, chain, cycles, alone)
-        positions = zip(needs, issue_positions(chain), strict=True)
-        issued += [IssuedTransfer(need, need.buffer, position, need.first) for need, position in positions]
-    return IssuePlan(issued, {})
-
-
 SCREENING = _streamer(NAME, PROBE_LIMIT, FREE_EIGHTHS[0], early)
 """The streamer by whose forecast a program is compared with the same in other forms: it needs no more memory
 than any other one, and is mostly near the best of them."""
 
 LARGE_SLICES = tuple(
     _streamer(NAME, limit, FREE_EIGHTHS[0], weights)
-    for weights, limits in ((early_pieces, ((8, 1), (64, 2), PROBE_LIMIT)), (early, ((8, 1), (64, 2))))
+    for weights, limits in ((in_idle_time, ((8, 1), (64, 2), PROBE_LIMIT)), (early, ((8, 1), (64, 2))))
     for limit in limits
 )
 """Streamers for ops in stripes: weights that are cut are loaded again for every stripe, so these have the
 largest slices. The first two are the fastest where packers find a plan."""
 
-PROBE = probe(early_pieces, early)
+PROBE = probe(in_idle_time, early)
 PORTFOLIO = StreamerPortfolio(NAME, (sync.STREAMER, ping_pong.STREAMER, weight_pipeline.STREAMER, PROBE))
-
-
-def in_pieces(
-    program: Program,
-    needs: Sequence[TransferNeed],
-    chain: StepChain,
-    cycles: TransferTimes,
-    alone: Collection[str] = (),
-) -> tuple[list[TransferNeed], StepChain]:
-    """Return loads and ``chain`` with every slice of weights cut where memory has room for its first bytes
-    earlier than for the rest."""
-    by_name = {each.name: each for op in ops(program.body) for each in (op, *op.cascade)}
-    units = [_unit(program, by_name[need.part.name]) or need.bytes for need in needs]
-    uncut = False
-    for number, (before, need) in enumerate(pairwise(needs), 1):
-        # A slice that lies above the first bytes of the next one leaves no room for those of a third.
-        uncut = not uncut and need.part.name in alone and before.part.name == need.part.name
-        units[number] = need.bytes if uncut else units[number]
-    found: list[TransferNeed] = []
-    slices: list[WeightSlice] = []
-    cut = earliest_pieces(chain, units)
-    for need, whole, unit, sizes in zip(needs, chain.slices, units, cut, strict=True):
-        if len(sizes) == 1:
-            found.append(need)
-            slices.append(whole)
-            continue
-        for piece in _pieces(by_name[need.part.name], need, unit, sizes):
-            found.append(piece)
-            slices.append(WeightSlice(piece.bytes, whole.first, whole.last, cycles.of(piece)))
-    return found, replace(chain, slices=tuple(slices))
-
-
-def _unit(program: Program, op: Op) -> int:
-    """The bytes of one output channel of the weights; 0 where these cannot be cut."""
-    block, channels = program.block_bytes(op), op.work.channels
-    return 0 if op.gathers or block % channels else block // channels
-
-
-def _pieces(op: Op, need: TransferNeed, unit: int, sizes: Sequence[int]) -> Iterator[TransferNeed]:
-    """The pieces of a slice: the last one fills the op's buffer, the others end with theirs."""
-    total, share = op.work.channels, need.part.share
-    first = 0 if share == WHOLE else share.channels.start
-    edges = list(accumulate(sizes, initial=0))
-    for number, (start, stop) in enumerate(pairwise(edges), 1):
-        channels = Interval(first + start // unit, first + stop // unit)
-        piece = replace(
-            need, part=replace(need.part, share=by_channels(channels, total)), bytes=stop - start, at=start
-        )
-        last = number == len(sizes)
-        yield piece if last else replace(piece, buffer=f"{need.buffer}.{number}", within=need.buffer)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
 from chipmodel.records import dataclass
@@ -52,6 +52,11 @@ def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
     return _put_off(chain, jitter, positions, timing)
 
 
+def put_off(chain: StepChain, positions: Sequence[int]) -> list[int]:
+    """Return the last positions at which loads may be issued so that nothing ends later than with these."""
+    return _put_off(chain, 0, [*positions], forecast_of(chain, positions))
+
+
 def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
     """Return the forecast with loads issued at ``positions``: the fixed transfers, then the slices."""
     loads = zip(chain.slices, positions, strict=True)
@@ -76,19 +81,6 @@ def earliest(chain: StepChain, ahead: int) -> list[int]:
         if index >= ahead:
             position = max(position, chain.slices[index - ahead].first)
         result.append(position)
-    return result
-
-
-def earliest_pieces(chain: StepChain, units: Sequence[int]) -> list[list[int]]:
-    """Return for each slice the bytes of its pieces, if each is loaded as early as the first of them fits.
-    A piece of slice ``i`` has a multiple of ``units[i]`` bytes."""
-    result: list[list[int]] = []
-    for unit, (start, end, full) in zip(units, _ends(chain), strict=True):
-        first = bisect_right(full, start, key=lambda entry: entry[1])
-        last = bisect_left(full, end, key=lambda entry: entry[1])
-        cuts = (start + (limit - start) // unit * unit for _, limit in full[first:last])
-        edges = list(dict.fromkeys((start, *cuts, end)))
-        result.append([stop - begin for begin, stop in pairwise(edges)])
     return result
 
 

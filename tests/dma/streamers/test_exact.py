@@ -22,7 +22,7 @@ from chipmodel.verify.commands import verify
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
-from dma.streamers.by_ways import ISSUES
+from dma.streamers.by_ways import QUARTERS
 from dma.streamers.exact import PORTFOLIO
 from reports.run.document import document
 from reports.words import planned_by
@@ -101,7 +101,7 @@ def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_crite
         assert ("it found nothing faster" in planned_by(result).streamer) == (result.trace.cycles == auto)
         found.append((len(reports), result.trace.cycles))
     # A path is packed for each way to issue weights, after the default's paths, for several sizes.
-    assert found[0][0] == (len(SHARES) + 2) * len(ISSUES)
+    assert found[0][0] == (len(SHARES) + 2) * len(QUARTERS)
     assert found[0][1] <= auto
     assert found[1:] == [(0, auto)] * 2
 

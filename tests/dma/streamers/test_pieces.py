@@ -20,54 +20,35 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import BuildCache, StreamRequest, build_schedule
-from dma.streamers.prefetch_greedy import early, early_pieces, probe
-from dma.streamers.weight_region import StepChain, WeightSlice, earliest, earliest_pieces, forecast_of
+from dma.streamers.idle_time import idle_pieces, in_idle_time
+from dma.streamers.prefetch_greedy import early, probe
+from dma.streamers.weight_region import StepChain, WeightSlice
 from solvers.registry import solve
-from tests.dma.streamers.test_weight_region import random_run
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 
 
+def sizes(chain: StepChain, unit: int) -> list[int]:
+    """The bytes of the pieces of its one slice, a byte a cycle."""
+    return [piece.bytes for piece in idle_pieces(chain, [unit], lambda size: size)]
+
+
 def test_a_slice_is_cut_where_the_room_grows() -> None:
     """Of 100 B for step 3, 30 fit at once, 20 more after step 0, 15 more after step 1, and the rest at 3."""
     chain = StepChain(0, (9, 9, 9, 9), (30, 50, 65, 0), (WeightSlice(100, 3, 3, 40),), ())
-    assert earliest_pieces(chain, [1]) == [[30, 20, 15, 35]]
-    assert earliest_pieces(chain, [8]) == [[24, 24, 16, 36]]
-    assert earliest_pieces(chain, [100]) == [[100]]
-
-
-def test_no_step_has_more_loaded_than_room_and_none_starts_later() -> None:
-    cut = 0
-    for seed in range(300):
-        chain = random_run(Random(seed), fixed=0)
-        sizes = earliest_pieces(chain, [1] * len(chain.slices))
-        assert [sum(each) for each in sizes] == [each.bytes for each in chain.slices]
-        # A byte a cycle, so that pieces cost no more than the whole.
-        whole = [each._replace(cycles=each.bytes) for each in chain.slices]
-        pieces = [
-            each._replace(bytes=n, cycles=n) for each, of_it in zip(whole, sizes, strict=True) for n in of_it
-        ]
-        before = StepChain(chain.first, chain.computes, chain.room, tuple(whole), ())
-        after = StepChain(chain.first, chain.computes, chain.room, tuple(pieces), ())
-        at = earliest(after, len(pieces))
-        for step, room in enumerate(chain.room, chain.first):
-            held = sum(p.bytes for p, issue in zip(pieces, at, strict=True) if issue <= step <= p.last)
-            own = sum(p.bytes for p in pieces if p.first <= step <= p.last)
-            assert held <= max(room, own), seed
-        slow, fast = forecast_of(before, earliest(before, len(whole))), forecast_of(after, at)
-        assert all(a <= b for a, b in zip(fast.starts, slow.starts, strict=True)), seed
-        cut += len(pieces) > len(whole)
-    assert cut > 50
+    assert sizes(chain, 1) == [30, 20, 15, 35]
+    assert sizes(chain, 8) == [24, 24, 16, 36]
+    assert sizes(chain, 100) == [100]
 
 
 def planned(seed: int) -> tuple[Program, Chip, Planned] | None:
     """A random program, and its plan in little memory; None where no weights come in pieces."""
-    program = reuse(random_program(seed, TreeShape(ops=7, depth=seed % 2, side=4, channels=16)), "all")
-    chip = with_memory(LUNA_LIKE, Random(seed).randint(40, 200) * 16)
+    program = reuse(random_program(seed, TreeShape(ops=7, depth=seed % 2, side=4, channels=96)), "all")
+    chip = with_memory(LUNA_LIKE, Random(seed).randint(40, 200) * 96)
     request = StreamRequest(program, chip, chip.shared_memory.bytes)
     try:
-        schedule = build_schedule(request, probe(early_pieces, early).followers[0][0], BuildCache())
+        schedule = build_schedule(request, probe(in_idle_time, early).followers[0][0], BuildCache())
     except DoesNotFit:
         return None
     schedule = with_readable_names(program, schedule)

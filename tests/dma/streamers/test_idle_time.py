@@ -1,0 +1,81 @@
+"""Weights in the DMA engine's idle time: complete, within the room, never in the way of other transfers."""
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import accumulate
+
+from hypothesis import given, strategies as st
+
+from dma.schedule.forecast import ChainTransfer
+from dma.streamers.idle_time import WeightPiece, idle_pieces
+from dma.streamers.weight_region import StepChain, WeightSlice, forecast_of
+
+SET_UP = 3
+
+
+def cycles(size: int) -> int:
+    """Those of a transfer: a byte a cycle after the set-up."""
+    return SET_UP + size
+
+
+def chain(
+    computes: list[int], room: list[int], slices: list[tuple[int, int]], fixed: list[ChainTransfer]
+) -> StepChain:
+    """Slices are given as bytes and their first step, and read in order."""
+    found = tuple(WeightSlice(size, first, first, cycles(size)) for size, first in slices)
+    return StepChain(0, tuple(computes), tuple(room), found, tuple(fixed))
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> StepChain:
+    count = draw(st.integers(1, 8))
+    steps = st.integers(0, count - 1)
+    firsts = sorted(draw(st.sets(steps, max_size=count)))
+    sizes = {first: 4 * draw(st.integers(1, 12)) for first in firsts}
+    fixed: list[ChainTransfer] = []
+    for _ in range(draw(st.integers(0, 6))):
+        issue, due = sorted((draw(steps), draw(steps)))
+        fixed.append(
+            ChainTransfer(draw(st.sampled_from(("load", "store"))), issue, due, draw(st.integers(1, 40)))
+        )
+    room = [draw(st.integers(0, 80)) + sizes.get(step, 0) for step in range(count)]
+    computes = [draw(st.integers(1, 60)) for _ in range(count)]
+    return chain(computes, room, [(sizes[first], first) for first in firsts], fixed)
+
+
+def in_pieces(made: StepChain, pieces: list[WeightPiece]) -> StepChain:
+    """The chain with a slice for each piece."""
+    slices = (
+        made.slices[piece.number]._replace(bytes=piece.bytes, cycles=cycles(piece.bytes)) for piece in pieces
+    )
+    return replace(made, slices=tuple(slices))
+
+
+@given(chains())
+def test_pieces_are_complete_have_room_and_delay_nothing(made: StepChain) -> None:
+    """No step ends later than where each slice is loaded by the step that reads it."""
+    pieces = idle_pieces(made, [4] * len(made.slices), cycles)
+    sizes: defaultdict[int, int] = defaultdict(int)
+    taken = [0] * (len(made.computes) + 1)
+    for piece in pieces:
+        sizes[piece.number] += piece.bytes
+        assert piece.bytes % 4 == 0
+        taken[piece.position] += piece.bytes
+        taken[made.slices[piece.number].first + 1] -= piece.bytes
+    assert [sizes[number] for number in range(len(made.slices))] == [each.bytes for each in made.slices]
+    assert all(size <= room for size, room in zip(accumulate(taken), made.room, strict=False))
+    late = forecast_of(made, [each.first for each in made.slices])
+    found = forecast_of(in_pieces(made, pieces), [piece.position for piece in pieces])
+    assert found.end <= late.end
+    assert all(one <= other for one, other in zip(found.starts, late.starts, strict=True))
+
+
+def test_a_slice_goes_on_in_the_next_idle_time() -> None:
+    """The engine is idle for 20 cycles, loads what the second step reads, and is idle for 30 more."""
+    made = chain([20, 30, 5], [100] * 3, [(40, 2)], [ChainTransfer("load", 1, 1, 10)])
+    assert idle_pieces(made, [1], cycles) == [WeightPiece(0, 17, 0), WeightPiece(0, 23, 1)]
+
+
+def test_a_piece_that_is_hardly_more_than_its_set_up_is_not_made() -> None:
+    made = chain([8, 30, 5], [100] * 3, [(20, 2)], [ChainTransfer("load", 1, 1, 10)])
+    assert idle_pieces(made, [1], cycles) == [WeightPiece(0, 20, 1)]

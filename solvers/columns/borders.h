@@ -24,7 +24,9 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
     const Int room = places.room[way.place], loads = keys[LOADS] + places.weights;
     const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
     Int needed = keys[NEEDED] - std::min(move.behind, late);
-    if (keys[WHOLE]) {
+    if (way.waits) {
+        needed = keys[NEEDED];
+    } else if (keys[WHOLE]) {
         needed = std::max(needed, keys[NEEDED] - std::min(move.behind - move.passing_behind, late));
     }
     const Int queued = around.behind_after.in(around.capacity - move.after_bytes);
@@ -39,7 +41,7 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
             keys[CYCLES],
             loads + keys[STORES] + move.leaving,
             std::min(std::min(ahead, loads + around.later) + move.early, around.most),
-            std::min(std::min(later, around.later) + move.early_after, around.most),
+            std::min(std::min(later, around.later) + move.early_after, around.most) - way.last,
             -std::min(move.behind_after, pending),
             way.made_by,
             around.capacity - room + keys[SIZE]};

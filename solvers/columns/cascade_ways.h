@@ -54,6 +54,22 @@ private:
         Int start, stop, bytes, single;
     };
 
+    // Steps that use one stripe of what passes, and DMA cycles: of an input also those that have no room before the
+    // stripe before has been read.
+    struct Turn {
+        Int first, last, cycles, late;
+    };
+
+    // A tensor that passes: the stripe that is next, and when the transfers of all stripes end.
+    struct Running {
+        const std::vector<Turn> *turns;
+        bool input;
+        Int turn;
+        std::vector<Int> ends;
+        bool has_turn() const { return turn < Int(turns->size()); }
+        const Turn &next() const { return (*turns)[turn]; }
+    };
+
     Int cycles(const Step &step) const {
         const Int at = bands_.cycles ? bands_.cycles[step.band * stretch_.count() + step.op] : stretch_.ops[step.op].cycles;
         return stretch_.table[at + step.rows.size()];
@@ -147,6 +163,7 @@ private:
     // Buffers, transfers and waits of each tensor that may pass, with so many groups a stripe.
     void measure(Int stripe) {
         passing_.assign(stretch_.tensors.size(), Passing{});
+        turns_.assign(stretch_.tensors.size(), {});
         for (Int tensor = 0; tensor < Int(stretch_.tensors.size()); ++tensor) {
             if (stretch_.tensors[tensor].role == INPUT) {
                 measure_input(tensor, stripe);
@@ -210,13 +227,16 @@ private:
             if (here == last && !found.tail) {
                 found.tail = total_ - ends_[at] + cycles(step);
             }
-            if (before >= 0 && here != before) {
-                Int loaded = 0;
+            if (here != before) {
+                Int loaded = 0, all = 0;
                 for (Int next = before + 1; next <= here; ++next) {
                     loaded += loads.cycles(next, true);
+                    all += loads.cycles(next);
                 }
-                found.wait += std::max<Int>(0, loaded - gap);
+                found.wait += before < 0 ? 0 : std::max<Int>(0, loaded - gap);
+                turns_[tensor].push_back({at, at, all, loaded});
             }
+            turns_[tensor].back().last = at;
             before = here;
             gap = 0;
             compute += cycles(step);
@@ -230,7 +250,8 @@ private:
         const bool sums = stretch_.ops[row.maker].carried && row.role == OUTPUT && row.rolls < 0;
         Passing &found = passing_[tensor];
         Int gap = 0, before = 0, steps = 0, most = 0, compute = 0;
-        for (const Step &step : walk_.steps) {
+        for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
+            const Step &step = walk_.steps[at];
             found.tail += steps ? 0 : cycles(step);
             if (step.op != row.maker) {
                 gap += cycles(step);
@@ -245,6 +266,7 @@ private:
             const Int bytes = sums ? row.bytes : row.bytes * step.rows.size() / row.rows * part / of;
             before = chip_.store.cycles(bytes, sums || part == of ? 1 : step.rows.size() * row.channels);
             gap = 0;
+            turns_[tensor].push_back({at, at, before, before});
             found.cycles += before;
             found.apart += before;
             most = std::max(most, bytes);
@@ -401,14 +423,79 @@ private:
             }
         }
         wait = std::max(wait, apart - std::min(total_, beside));
-        const Int busy = std::max(total_ + wait, chip_.whole ? 0 : meanwhile.cycles());
-        const Int cycles = busy + needed(place, true, busy) + (chip_.last ? last : 0);
+        const Int in_turn = chip_.whole ? 0 : std::max(meanwhile.cycles(), run(place, depth));
+        const Int busy = std::max(total_ + wait, in_turn);
+        const Int late = needed(place, true, busy), cycles = busy + late + (chip_.last ? last : 0);
         best_.push_back({place,
                          {bytes, first, at_end, needed(place, false, busy), cycles, loads, stores, -ENDLESS, -behind, 0},
                          made_by,
                          most.before + ahead,
                          most.after,
-                         most.behind});
+                         most.behind,
+                         chip_.whole ? 0 : last,
+                         !chip_.whole && late > 0});
+    }
+
+    // The cycles of all steps where the DMA engine does one transfer after another, in the order in which buffers
+    // are free for them: a store when a step has made a stripe, a load when the stripe has been read that it follows
+    // in a buffer.
+    Int run(Int place, Int depth) {
+        Int clock = 0, engine = 0, weights = 0;
+        auto move = [&](Int cycles) { return engine = std::max(engine, clock) + cycles; };
+        auto transfer = [&](Running &now, Int turn) {
+            if (turn < Int(now.turns->size())) {
+                now.ends[turn] = move(depth > 1 ? (*now.turns)[turn].cycles : (*now.turns)[turn].late);
+            }
+        };
+        running_.clear();
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            const Int role = stretch_.tensors[tensor].role;
+            if (role != INSIDE && places_.of(place, tensor) == PASSES) {
+                running_.push_back({&turns_[tensor], role == INPUT, 0, std::vector<Int>(turns_[tensor].size(), 0)});
+            }
+        }
+        for (Running &now : running_) {
+            if (now.input && depth > 1) {
+                transfer(now, 1);
+            }
+        }
+        for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
+            const Int op = walk_.steps[at].op;
+            if (is_again(op) && (!at || walk_.steps[at - 1].op != op)) {
+                clock = std::max(clock, weights);
+            }
+            for (const Running &now : running_) {
+                const Int awaited = now.turn - (now.input ? 0 : depth);
+                if (awaited >= 0 && now.has_turn() && now.next().first == at) {
+                    clock = std::max(clock, now.ends[awaited]);
+                }
+            }
+            clock += cycles(walk_.steps[at]);
+            for (bool input : {false, true}) {
+                for (Running &now : running_) {
+                    if (now.input == input && now.has_turn() && now.next().last == at) {
+                        transfer(now, now.turn + (input ? depth : 0));
+                        ++now.turn;
+                    }
+                }
+            }
+            const Int next = at + 1 < Int(walk_.steps.size()) ? walk_.steps[at + 1].op : op;
+            if (is_again(op) && next != op) {
+                weights = move(next_turn(at + 1));
+            }
+        }
+        return clock;
+    }
+
+    // DMA cycles of the weights that are loaded next for some turn, from a step on.
+    Int next_turn(Int at) const {
+        for (; at < Int(walk_.steps.size()); ++at) {
+            const OpRow &op = stretch_.ops[walk_.steps[at].op];
+            if (is_again(walk_.steps[at].op)) {
+                return chip_.weights.cycles(op.weights * op.loads);
+            }
+        }
+        return 0;
     }
 
     // The most bytes at a step; `changes_` are those of all buffers.
@@ -524,6 +611,8 @@ private:
     Bands bands_;
     Int in_band_ = 1;
     std::vector<Passing> passing_;
+    std::vector<std::vector<Turn>> turns_;  // by tensor
+    std::vector<Running> running_;
     std::vector<Int> computed_, begins_, first_read_, ends_, begun_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;

@@ -241,7 +241,12 @@ private:
         const bool whole = stripes_ == 1 || !passes;
         best_.push_back({place,
                    {size, single, single, first, cycles, loads, stores, -ahead, -behind, Int(whole)},
-                   made_by});
+                   made_by,
+                   ENDLESS,
+                   ENDLESS,
+                   ENDLESS,
+                   chip_.whole ? 0 : last,
+                   !chip_.whole && late > 0});
     }
 
     const Stretch &stretch_;

@@ -36,6 +36,10 @@ struct Way {
     // The most DMA cycles that may be moved ahead before and after it, and those of earlier stores that may be
     // still to come when it begins, as its steps leave room for them.
     Int most_before = ENDLESS, most_after = ENDLESS, most_behind = ENDLESS;
+    // Of a plan that is sought: DMA cycles of stores that no step hides, as they begin after the last one, and
+    // whether a load has to wait for those of the stretch before.
+    Int last = 0;
+    bool waits = false;
 };
 
 // Least times by set of tensors and by DMA cycles moved ahead, at equally far points.

@@ -1,10 +1,11 @@
 """How far plans are above the bound: networks of the zoo, chips, and amounts of memory.
 
     python -m bench.gaps [--networks resnet8,...] [--chips alif-e7,...] [--parts 0,1,2,4] [--streamer auto]
-        [--time-limit SECONDS]
+        [--time-limit SECONDS] [--further N]
 
 SharedMemory is the chip's own (part 0), or the least at which ``ping-pong`` sends nothing out, a half or a
-quarter of it (parts 1, 2, 4); Psram is larger where it would not hold the weights. Each row has the cycles of
+quarter of it (parts 1, 2, 4); Psram is larger where it would not hold the weights. With ``--further``, so
+many other networks of the zoo are drawn by a seed, each with one of the chips. Each row has the cycles of
 the plan, the bound of plans with or without cascades (the one that is printed or the one that plan files
 prove, whichever is larger), the gap, what sets the bound, and CPU seconds of the plan and of the bound. At
 the end the median of each part, the share of rows within 1 % and 3 %, the largest gap, and how much of the
@@ -18,6 +19,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, product
+from random import Random
 from statistics import median
 
 from chipmodel.answers.result import Result
@@ -37,6 +40,7 @@ from chipmodel.rewrites.in_place import reuse
 from reports.run.limits import bound_words
 from solvers.core.deadline import deadline_in
 from workloads.load import load
+from workloads.zoo import networks
 
 CHIPS = ("stm32n6", "alif-e7", "luna-arcs", "gap9-psram", "corstone-300")
 NETWORKS = (
@@ -44,6 +48,8 @@ NETWORKS = (
     *("squeezenet", "mobilenetv2", "resnet18", "googlenet", "resnet50"),
 )
 PARTS = (0, 1, 2, 4)
+SEED, MOST_OPS = 58, 250
+"""The draw of networks, and the most ops of one, which bounds the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +137,20 @@ def summary(rows: Sequence[GapRow]) -> Iterator[str]:
 
 def cases(args: argparse.Namespace) -> Iterator[tuple[str, str, int, Program, Chip]]:
     """Every network, chip and part of memory that ``args`` name, with the network's program."""
-    for network in args.networks.split(","):
+    pairs = product(args.networks.split(","), args.chips.split(","))
+    for network, name in drawn(args.further) if args.further else pairs:
         program = reuse(load(f"zoo:{network}"), "all")
-        for name in args.chips.split(","):
-            chip = roomy(program, load_chip(name))
-            for part, sized in sizes(program, chip, [int(each) for each in args.parts.split(",")]):
-                yield network, name, part, program, sized
+        chip = roomy(program, load_chip(name))
+        for part, sized in sizes(program, chip, [int(each) for each in args.parts.split(",")]):
+            yield network, name, part, program, sized
+
+
+def drawn(count: int) -> Iterator[tuple[str, str]]:
+    """So many networks that are not among ``NETWORKS``, each with a chip, by a seed."""
+    draw, names = Random(SEED), sorted({each.name for each in networks()} - {*NETWORKS})
+    draw.shuffle(names)
+    few = (name for name in names if sum(1 for _ in load(f"zoo:{name}").ops()) <= MOST_OPS)
+    yield from ((name, draw.choice(CHIPS)) for name in islice(few, count))
 
 
 def parser_of(description: str | None) -> argparse.ArgumentParser:
@@ -147,6 +161,7 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--parts", default=",".join(map(str, PARTS)))
     parser.add_argument("--streamer", default="auto")
     parser.add_argument("--time-limit", type=float)
+    parser.add_argument("--further", type=int, default=0)
     return parser
 
 

@@ -49,8 +49,8 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
         found, programs = None, (_named(request, in_stripes) for in_stripes in (False, True))
     plans, refusal = [found] if found else [], None
     known: list[Program] = []
-    for program in programs:
-        if program in known or (plans and _is_enough(request, plans[-1])):
+    while not (plans and _is_enough(request, plans[-1])) and (program := next(programs, None)):
+        if program in known:
             continue
         known.append(program)
         try:

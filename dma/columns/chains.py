@@ -29,6 +29,8 @@ class ChainOps:
     """Tensors that anything but these ops needs."""
     loads: Sequence[int | None]
     """For each op the DMA cycles of its weights where they may be there before; else None."""
+    bands: tuple[int, ...] = BANDS
+    """The numbers of bands of columns that are tried."""
 
     @property
     def names(self) -> list[str]:
@@ -42,7 +44,7 @@ class ChainOps:
         operands = ((*map(names.index, op.inputs), -1, *map(names.index, op.outputs)) for op in self.ops)
         sizes = ((tensors[name].bytes, tensors[name].stored, name in self.leaving) for name in names)
         weights = map(self.program.block_bytes, self.ops)
-        return *shapes, *operands, *sizes, *weights, *self.loads
+        return *shapes, *operands, *sizes, *weights, *self.loads, self.bands
 
     def numbers_of(self, stretch: Stretch, tensors: Mapping[str, int]) -> tuple[int, ...]:
         """The problem's ``tensors`` of a stretch of such ops, as ``Stretch.numbers``."""
@@ -150,7 +152,7 @@ class ChainOps:
         found: list[int] = []
         sets = 0
         if self.chip.npu.rolling_buffers and len(shape.outputs) == 1:
-            for count in sorted({*BANDS, own.bands if own else 1} - {1}):
+            for count in sorted({*self.bands, own.bands if own else 1} - {1}):
                 try:
                     found += self._set_of_bands(shape, names, rows, tried, count)
                 except ValueError:  # Some op cannot make some of its columns.

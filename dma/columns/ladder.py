@@ -28,7 +28,7 @@ FIRST_SHARES = (2, 4, 8)
 FEW = (1, 2, 4)
 """Rows a step of all ops of a cascade but the last."""
 BANDS = (2, 4)
-"""Bands of columns of a cascade."""
+"""Bands of columns of a cascade, where not everything has room at once."""
 MOST_PARTS = 600
 """The most parts of one op."""
 

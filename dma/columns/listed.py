@@ -13,9 +13,10 @@ from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.least_costs import least_cycles
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
-from dma.columns.ladder import LONGEST, MOST_OPS
+from dma.columns.ladder import BANDS, LONGEST, MOST_OPS
 from dma.columns.numbers import shared_numbers
 from dma.columns.plan_ways import PlanWays
+from dma.residency.comfortable import comfortable_memory
 from solvers.columns.kernel import Integers, Rates, Stretch
 from solvers.core.deadline import Deadline
 
@@ -55,6 +56,8 @@ class ListedWays:
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
+        # Bands need fewer bytes, and more cycles.
+        self._bands = BANDS if comfortable_memory(program) > chip.shared_memory.bytes else ()
         narrow = _narrow_borders(tensors)
         for start in range(len(ops)):
             if start % LOOK == 0:
@@ -104,7 +107,8 @@ class ListedWays:
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
-        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, self.loads[start:stop])
+        loads = self.loads[start:stop]
+        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, loads, self._bands)
         given = self.own.chains.get(names)
         key, alike = (neighbours.key(), given), self._numbers.alike
         if key not in alike:

@@ -30,6 +30,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
+from dma.streamers.prefetch_greedy import early
 from workloads.load import load
 from workloads.zoo import networks
 
@@ -53,6 +54,10 @@ STEPS: Mapping[str, tuple[str, object]] = {
         lambda search, found: found,
     ),
     "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),
+    "weights in idle time": (
+        "dma.streamers.by_ways.in_idle_time",
+        lambda *given: early(*given[:-1]),  # as early as memory allows
+    ),
     "weights loaded again": ("dma.cascade_choice.segmented_chains.reloading_cascades", lambda *_: ()),
 }
 """The function that is a step, and what stands in its place."""

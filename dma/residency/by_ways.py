@@ -95,15 +95,15 @@ class StayingTensors:
     def _keep_apart(
         self, decisions: Decisions, holes: Mapping[str, set[int]], passing: Mapping[str, set[int]]
     ) -> None:
-        """Give tensors memory of their own that cannot share another one's as they pass or leave."""
+        """Give tensors memory of their own that pass, leave, or are made in parts."""
         made = {name: at for at, op in enumerate(self.ops) for name in op.outputs}
 
         def passes(name: str, at: int) -> bool:
             return at in passing.get(name, ())
 
         for new, old in list(decisions.overwrites.items()):
-            if passes(new, made[new]) or passes(old, made[new]):
-                del decisions.overwrites[new]
+            if self.in_parts[made[new]] or passes(new, made[new]) or passes(old, made[new]):
+                del decisions.overwrites[new]  # A later part reads what the first one would overwrite.
         for part, whole in list(decisions.absorbed.items()):
             if part in holes or part in passing or passes(whole, made[whole]):
                 del decisions.absorbed[part]

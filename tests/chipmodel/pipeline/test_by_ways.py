@@ -10,9 +10,11 @@ from chipmodel.model.schedule import steps
 from chipmodel.pipeline.by_ways import plan_by_ways
 from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
+from chipmodel.verify.plan_file import verify_file
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -112,3 +114,14 @@ def test_an_op_is_computed_in_stripes_where_that_is_faster_though_everything_sta
     assert verify(program, found.commands, chip) == ()
     run = PlanRun(program, [found.commands], chip.shared_memory.bytes)
     assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+
+
+@pytest.mark.parametrize(
+    ("network", "chip", "size"),
+    [("resnet8", "stm32n6", 25_368), ("micronet_kws", "alif-e7", 88_880), ("ds_cnn", "stm32n6", 16_520)],
+)
+def test_plans_are_correct_to_the_byte(network: str, chip: str, size: int) -> None:
+    """An addition in two parts made its sum over an input that the second part still read as a whole."""
+    program, target = reuse(load(f"zoo:{network}"), "all"), load_chip(chip).with_memory(size)
+    planned = plan(PlanRequest(program, target, cascade=CASCADE_AUTO), {})
+    assert verify_file(program, plan_of_planned(planned, target, chip, ()), target) == ()

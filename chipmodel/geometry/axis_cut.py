@@ -151,12 +151,6 @@ class AxisCut:
         ]
         return axes.enclosing([Interval(0, min(m, a.size)) for m, a in zip(most, axes.axes, strict=True)])
 
-    def follows_rows(self, operand: int) -> bool:
-        """Whether each row needs exactly the row of an operand at its place."""
-        axes = self.operands[operand]
-        rows = axes.axes[: axes.split] if axes else ()
-        return rows == tuple(OperandAxis(size, at) for at, size in enumerate(self._row_sizes))
-
     def beginnings(self) -> tuple[list[int], list[int]]:
         """Rows and channels at which operands that lie apart begin."""
         rows, channels = [0], [0]

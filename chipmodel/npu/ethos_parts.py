@@ -37,8 +37,6 @@ from chipmodel.npu.ethos_stages import BlockSizes, Cycles, LayerParts
 
 MOST_TRIED = 1 << 21
 """Blocks times parts of an op up to which all are looked at (assumed: some 50 ms)."""
-BEST = 3
-"""Numbers of rows of which the exact cycles are looked at, too: those here may be a little less."""
 BAND = 4
 """Channels that take as long to look at as a width of bands (assumed)."""
 NEAR = 1e-9
@@ -90,22 +88,7 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())
 
 
-def quickest_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int) -> tuple[int, ...]:
-    """The ``BEST`` numbers of rows for stripes, of which only the last one may have others, by the cycles of
-    so many channels of ``op``; none that are as slow as all rows."""
-    cycles = least_by_rows(ethos, op, channels)
-    if cycles is None:
-        return ()
-    rows = np.arange(1, len(cycles) + 1)
-    rest = len(cycles) % rows
-    total = cycles * (len(cycles) // rows) + np.where(rest > 0, cycles[rest - 1], 0)
-    best = rows[np.argsort(total, kind="stable")[:BEST]]
-    return tuple(each for each in best.tolist() if total[each - 1] < total[-1])
-
-
-def least_by_rows(
-    ethos: EthosNpu | EthosU85, op: Op, channels: int, band: Band | None = None
-) -> Cycles | None:
+def least_by_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int, band: Band | None) -> Cycles | None:
     """The least cycles of 1, 2, 3 ... rows by so many channels of ``op``, in all columns or those of a band;
     None where they are not known for all rows at once."""
     work = op.work

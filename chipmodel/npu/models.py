@@ -35,8 +35,6 @@ class NpuModel:
     """``module:function`` of this package, for ``least_model_cycles``."""
     cycles: str = ""
     """The same for ``model_cycles``; empty where no parts of work take less."""
-    stripes: str = ""
-    """The same for ``quickest_stripes``; empty where no part of an op is faster alone."""
     by_rows: str = ""
     """The same for ``least_cycles_by_rows``; empty where each number of rows is looked at."""
 
@@ -64,7 +62,6 @@ _MODELS = (
         lambda npu: npu.ethos,
         "ethos_bound:least_ethos_cycles",
         "ethos:ethos_cycles",
-        "ethos_parts:quickest_rows",
         "ethos_parts:least_by_rows",
     ),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
@@ -88,15 +85,6 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int
     model, parameters = _model_of(npu)
     least: int = imported(f"chipmodel.npu.{model.least}")(npu, parameters, op, work, columns)
     return least
-
-
-def quickest_stripes(npu: Npu, op: Op, channels: int) -> tuple[int, ...]:
-    """Return rows of stripes in which so many channels of ``op`` may take fewer cycles than as a whole."""
-    model, parameters = _model_of(npu)
-    if not model.stripes or op.cycles is not None or op.cascade:
-        return ()
-    rows: tuple[int, ...] = imported(f"chipmodel.npu.{model.stripes}")(parameters, op, channels)
-    return rows
 
 
 def least_cycles_by_rows(npu: Npu, op: Op, band: Band | None) -> tuple[int, ...]:

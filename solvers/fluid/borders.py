@@ -34,12 +34,6 @@ class BorderFunctions:
     def __init__(self, sets: int, levels: int) -> None:
         self.times: Cycles = np.full((sets, levels), NEVER, np.int64)
 
-    def improve(self, after: Cycles, times: Cycles) -> None:
-        """Take over what is earlier; ``after`` has the set of each row of ``times``."""
-        for number in np.unique(after):
-            least = times[after == number].min(axis=0)
-            np.minimum(self.times[number], least, out=self.times[number])
-
     def close(self, points: Cycles) -> None:
         """Let whoever has moved more count as having moved less, and wait to move more."""
         self.times = np.minimum.accumulate(self.times[:, ::-1], axis=1)[:, ::-1]

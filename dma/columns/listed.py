@@ -107,8 +107,8 @@ class ListedWays:
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
-        loads = self.loads[start:stop]
-        neighbours = ChainOps(self.program, self.chip, self._numbers, ops, leaving, loads, self._bands)
+        known = self.program, self.chip, self._numbers
+        neighbours = ChainOps(*known, ops, leaving, self.loads[start:stop], self._bands)
         given = self.own.chains.get(names)
         key, alike = (neighbours.key(), given), self._numbers.alike
         if key not in alike:

@@ -185,7 +185,8 @@ private:
 
     void take_buffers(Int place, Int depth, Int slices, bool passes, const std::array<Int, 4> &made_by) {
         const bool parts = stripes_ * slices_ > 1;
-        Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + slice_ * (slices - 1);
+        const Int second = std::min(slice_, stretch_.ops[0].weights - slice_);  // The last of two may be smaller.
+        Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + second * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
         Int passed = first, tail = compute_, latest = 0;

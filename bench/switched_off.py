@@ -20,7 +20,7 @@ from statistics import fmean
 from typing import NamedTuple
 from unittest.mock import patch
 
-from bench.gaps import roomy, sizes
+from bench.gaps import MOST_OPS, SEED, roomy, sizes
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
@@ -34,10 +34,7 @@ from dma.streamers.prefetch_greedy import early
 from workloads.load import load
 from workloads.zoo import networks
 
-SEED = 58
 CHIPS = ("stm32n6", "alif-e7", "luna-arcs", "gap9-psram")
-MOST_OPS = 250
-"""Ops of a further network, which bounds the time."""
 PARTS = {0: "own memory", 2: "half", 4: "quarter"}
 
 STEPS: Mapping[str, tuple[str, object]] = {

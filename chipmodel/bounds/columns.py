@@ -144,16 +144,12 @@ def fastest_ways(
         return
     for size in sizes:
         asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
-        first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else _one(*asked[0], deadline)
-        others = [fastest_path(*each, deadline=deadline) for each in asked[1:]]
+        others = [fastest_path(*each, deadline=deadline) for each in asked[int(paths > 1) :]]
+        first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
         for fastest in islice(first, paths):
             known = zip(made, (fastest, *others), strict=True)
             if found := _ways_of(chip, size, [(*each, one) for each, one in known]):
                 yield found
-
-
-def _one(problem: FluidProblem, columns: ListedWays, deadline: Deadline) -> Iterator[FastestPath | None]:
-    yield fastest_path(problem, columns, deadline=deadline)
 
 
 def _ways_of(

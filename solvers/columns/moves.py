@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -49,10 +48,9 @@ def border_of(amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) ->
     )
 
 
-def _steps(fitting: Fitting, set_up: int, each: Fraction) -> Iterator[int]:
-    yield from (len(fitting.sizes), set_up, each.numerator, each.denominator)
-    for steps in (fitting.sizes, fitting.sums, fitting.counts):
-        yield from steps.tolist()
+def _steps(fitting: Fitting, set_up: int, each: Fraction) -> list[int]:
+    amounts = np.concatenate((fitting.sizes, fitting.sums, fitting.counts))
+    return [len(fitting.sizes), set_up, each.numerator, each.denominator, *amounts.tolist()]
 
 
 class _Moves:

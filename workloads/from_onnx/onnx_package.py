@@ -9,6 +9,7 @@ The package has models for its own tests: ``onnx:light_squeezenet`` and others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +28,7 @@ ValueInfoProto = Any
 Schema = Any
 
 
+@cache
 def module(name: str) -> Any:
     """The module ``name``, which is slow to import: ``onnx``, ``onnx.helper`` and so on."""
     return import_module(name)

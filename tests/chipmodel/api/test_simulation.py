@@ -50,18 +50,6 @@ def test_it_says_what_it_is_wherever_it_is_shown(run: cm.Simulation) -> None:
     assert run.accuracy.startswith("before shared_memory.bytes was changed: ")
 
 
-@pytest.mark.slow
-def test_progress_hears_of_sets_of_cascades() -> None:
-    heard: list[str] = []
-    cm.plan(
-        "zoo:ds_cnn", cm.chip("alif-e7", shared_memory__bytes=8192), streamer="auto", progress=heard.append
-    )
-    said = [each for each in heard if "sets of cascades compared: " in each]
-    assert said[0].startswith("planning ds_cnn: sets of cascades compared: 1, the fastest ")
-    assert len(said) > 1
-    assert said[-1].endswith(" cycles")
-
-
 def test_progress_hears_of_every_stage_and_nobody_else_does(capsys: pytest.CaptureFixture[str]) -> None:
     heard: list[str] = []
     cm.simulate(TINY, streamer="prefetch-greedy", cascade="off", progress=heard.append)

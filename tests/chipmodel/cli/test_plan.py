@@ -14,8 +14,6 @@ from chipmodel.model.plan import Plan, Solved, Status
 from chipmodel.plan_file.contents import FORMAT
 from tests.support.command_line import Call
 
-SMALL = ("zoo:ds_cnn", "--set", "shared_memory.bytes=12KiB")
-
 
 def test_a_plan_is_the_simulators_own(call: Call, tmp_path: Path) -> None:
     alone, beside = str(tmp_path / "alone.json"), str(tmp_path / "beside.json")
@@ -37,24 +35,6 @@ def test_the_plan_stands_alone_on_stdout(call: Call) -> None:
 def test_what_does_not_fit_has_no_plan(call: Call) -> None:
     tiny = ("zoo:ds_cnn", "--no-spill", "--set", "shared_memory.bytes=8KiB")
     assert call("plan", *tiny, "--streamer", "sync")[0] == 1
-
-
-@pytest.mark.slow
-def test_effort_is_what_the_options_say(call: Call) -> None:
-    """No time: the heuristics alone. A wide gap: the first way that is so near. Never slower than they."""
-
-    def answer(*options: str) -> dict[str, int]:
-        code, out, _ = call("simulate", *SMALL, "--streamer", "exact", "--json", "-", *options)
-        assert code == 0
-        found: dict[str, int] = json.loads(out)
-        return found
-
-    full = answer()
-    hurried, near = (answer(*given)["total_cycles"] for given in (("--time-limit", "0"), ("--gap", "5")))
-    cycles, bound = full["total_cycles"], full["lower_bound_cycles"]
-    assert cycles <= near <= hurried
-    assert cycles < hurried
-    assert bound <= cycles <= 1.33 * bound
 
 
 def test_options_reach_the_library_as_it_takes_them() -> None:
@@ -110,10 +90,8 @@ def test_rows_are_computed_again_within_the_limit(call: Call) -> None:
 
 @pytest.mark.slow
 def test_a_plan_that_computes_rows_again_is_found_and_checked(tmp_path: Path, call: Call) -> None:
-    """In 12.5 KiB nothing else moves no tensor."""
     chip = ("--chip", "alif-e7", "--set", "shared_memory.bytes=12.5KiB", "--set", "weights.in_place=always")
     plan, asked = str(tmp_path / "plan.json"), ("simulate", "zoo:resnet8", *chip, "--no-spill")
-    assert call(*asked)[0] == 1
     assert call(*asked, "--recompute", "1", "--plan", plan, "--json", str(tmp_path / "run.json"))[0] == 0
     (cascade,) = json.loads((tmp_path / "run.json").read_text())["cascades"]
     assert cascade["computed_again"]

@@ -83,7 +83,7 @@ def test_random_programs_lose_nothing(first: int) -> None:
         plain = plan(request.with_chip(with_psram(chip, AMPLE)))
         assert off_chip_bytes(found.schedule) <= off_chip_bytes(plain.schedule), seed
         if found.solved.peak <= chip.shared_memory.bytes:
-            assert verify(program, found.commands, with_psram(chip, AMPLE)) == (), seed
+            assert verify(found.program, found.commands, with_psram(chip, AMPLE)) == (), seed
             seen["verified"] += 1
             seen["smaller"] += off_chip_bytes(found.schedule) < off_chip_bytes(plain.schedule)
     assert seen["verified"] > 5

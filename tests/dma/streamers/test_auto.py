@@ -136,7 +136,7 @@ def test_where_all_tensors_stay_no_schedule_is_made_for_less_memory(monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("chip", "size", "most"), [("luna-arcs", 1040, 1_700_000), ("stm32n6", 1032, 4_900_000)]
+    ("chip", "size", "most"), [("luna-arcs", 1040, 1_710_000), ("stm32n6", 1032, 4_900_000)]
 )
 def test_outputs_leave_slice_by_slice_where_that_leaves_room_for_weights(
     chip: str, size: int, most: int

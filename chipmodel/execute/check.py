@@ -93,7 +93,7 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     wanted, compare = runs[0], _ComparedRun(program, path, runs)
     found, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
-        options = RunOptions(seed, order, cascades=plan.cascades)
+        options = RunOptions(seed, order)
         found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
         if faults := [*found.faults, *compare.faults(found)]:
             break

@@ -55,7 +55,6 @@ from chipmodel.model.commands import (
     Repeat,
 )
 from chipmodel.model.program import If, Program
-from chipmodel.model.schedule import CascadeOps
 from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
 
@@ -97,8 +96,6 @@ class RunOptions:
     """The seed of the garbage."""
     core_order: CoreOrder = "in turn"
     evaluate: Evaluate = evaluate
-    cascades: tuple[CascadeOps, ...] = ()
-    """The plan's cascades: the weights that stay until one ends are one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +169,9 @@ def memory_before(
     commands: tuple[Command, ...],
     inputs: Mapping[str, Bytes],
     weights: Mapping[str, Bytes],
-    cascades: tuple[CascadeOps, ...],
 ) -> tuple[OffChipMemory, Homes]:
     """The memory off chip before the commands of one core run, and what lies where in it."""
-    machine = _Machine(program, (commands,), 0, inputs, weights, {}, RunOptions(cascades=cascades))
+    machine = _Machine(program, (commands,), 0, inputs, weights, {}, RunOptions())
     machine.fill()
     return machine.psram, machine.homes
 
@@ -201,10 +197,6 @@ class _Machine:
         self.homes: Homes = homes_of(streams)
         self.psram = OffChipMemory(self.homes.spans, self.garbage)
         self.blocks = {op.name: weight_block(program, op, weights) for op in self.ops.values()}
-        for cascade in options.cascades:
-            loaded = (name for name in cascade.ops if name in self.ops and self.ops[name].weights)
-            inside = [self.blocks[name] for name in loaded if name not in cascade.reloaded]
-            self.blocks[cascade.name] = np.concatenate([*inside, np.zeros(0, np.uint8)])
         self.steps = StepRunner(
             program, options.evaluate, self.garbage, self.blocks, self.psram, banded_ops(program, streams)
         )

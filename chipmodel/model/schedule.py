@@ -284,9 +284,8 @@ class CascadeOps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CascadePlan(CascadeOps):
-    """Ops whose steps take turns, at the positions ``steps``. Their weights are loaded as one block, named
-    after the cascade, in which those of each op follow one another, but for those of ``reloaded`` ops, which
-    are loaded again for each of their turns, through one buffer."""
+    """Ops whose steps take turns, at the positions ``steps``. Their weights stay from their first step to the
+    end, but for those of ``reloaded`` ops, which are loaded again for each of their turns."""
 
     steps: Interval
     heights: tuple[int, ...]

@@ -12,7 +12,6 @@ from dataclasses import field
 from functools import reduce
 
 from chipmodel.model.commands import Anchor, Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
-from chipmodel.model.schedule import Part
 from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 
@@ -53,18 +52,13 @@ class Numbers:
 
 
 class AccessTable:
-    """Turns commands into accesses. A value is a tensor or an op's weights in one buffer; ``block_of`` names
-    the block of weights that several ops have together, ``again`` the op of each tensor that is made again:
-    a step that reads it ends its value."""
+    """Turns commands into accesses. A value is a tensor or an op's weights in one buffer; ``again``
+    names the op of each tensor that is made again: a step that reads it ends its value."""
 
-    def __init__(
-        self, commands: tuple[Command, ...], block_of: Mapping[str, str], again: Mapping[str, str]
-    ) -> None:
+    def __init__(self, commands: tuple[Command, ...], again: Mapping[str, str]) -> None:
         self.again = again
         self.values, self.transfers = Numbers(), Numbers()
         self.starts = {c.name: c for c in walk(commands) if isinstance(c, DmaStart)}
-        loaded = {start.at.part.name for start in self.starts.values() if start.at.part.weights}
-        self.block_of = {op: block for op, block in block_of.items() if op not in loaded}
         self.total = sum(isinstance(command, Compute) for command in walk(commands))
         self.steps = 0
         self.written = 0
@@ -101,10 +95,7 @@ class AccessTable:
         return tuple(result)
 
     def value(self, *places: Located) -> int:
-        return self.values.mask(*((p.buffer, self._value(p.part), p.part.weights) for p in places))
-
-    def _value(self, part: Part) -> str:
-        return self.block_of.get(part.name, part.name) if part.weights else part.name
+        return self.values.mask(*((p.buffer, p.part.name, p.part.weights) for p in places))
 
     def compute(self, step: Compute) -> ValueAccess:
         """The steps of an op make a value together: only the first of them ends the old one."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chipmodel.cascades.accumulation import in_cascades
-from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import SharedMemory
 from chipmodel.model.commands import Command, Located, operands
 from chipmodel.model.plan import Buffer, Plan, Problem
@@ -34,7 +33,7 @@ def buffer_faults(
             yield f"{count} buffers of the plan are called {name!r}"
     program = in_cascades(program, cascades)
     table = CascadeTable(program, cascades)
-    yield from _place_faults(program, buffers, commands, table)
+    yield from _place_faults(program, buffers, commands)
     yield from _nesting_faults(buffers, commands)
     placed = tuple(Buffer(b.name, b.bytes, b.live, memory.alignment) for b in buffers)
     groups: dict[str, list[str]] = {}
@@ -42,7 +41,7 @@ def buffer_faults(
         groups.setdefault(inner.within, [inner.within]).append(inner.name)
     problem = Problem(placed, memory.bytes, colocated=tuple(map(tuple, groups.values())))
     yield from check_fast(problem, Plan({b.name: b.offset for b in buffers}))
-    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.block_of, table.again)
+    yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.again)
     yield from condition_faults(program, commands)
 
 
@@ -61,13 +60,12 @@ def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, .
 
 
 def _place_faults(
-    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...], cascades: CascadeTable
+    program: Program, buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]
 ) -> Iterator[str]:
     """Operands that do not lie where their buffer does. An input of a concat may lie at its place in the
-    buffer of the concat's output, the weights of an op of a cascade at theirs in the block of all."""
+    buffer of the concat's output."""
     known = {b.name: b for b in buffers}
     within = _places_within(program)
-    in_block = {op: at for places in cascades.weights_at.values() for op, at in places}
     for place in (place for command in walk(commands) for place in operands(command)):
         buffer, what = known.get(place.buffer), part_label(place.part)
         if buffer is None:
@@ -80,9 +78,7 @@ def _place_faults(
         start = place.offset - buffer.offset
         if place.part.weights and start > 0 and start + place.bytes == buffer.bytes:
             continue  # a piece, which ends the buffer; the step that reads all of them finds no other's
-        if place.part.weights and in_block.get(place.part.name) == Interval(start, start + place.bytes):
-            continue
-        found = PlaceInTensor(place.offset - buffer.offset, place.runs, place.pitch), place.bytes
+        found = PlaceInTensor(start, place.runs, place.pitch), place.bytes
         if place.part.weights or found not in within.get(place.part.name, ()):
             where = f"{buffer.bytes} bytes at {buffer.offset}"
             yield f"{what} has {place.bytes} bytes at {place.offset}, its buffer {buffer.name!r} {where}"

@@ -1,10 +1,10 @@
-"""Cascades in a plan: ops whose steps take turns; plan files may load their weights as one block."""
+"""Cascades in a plan: ops whose steps take turns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import groupby
 
 from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
@@ -14,7 +14,6 @@ from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.tree import bodies, walk
-from chipmodel.model.work import Vector
 from chipmodel.verify.coverage import covers
 
 
@@ -26,37 +25,17 @@ class CascadeTable:
         self.cascades = tuple(cascades)
         self.ops = {op.name: op for op in program.ops()}
         self.of_op = {op: cascade for cascade in self.cascades for op in cascade.ops}
-        self.blocks = {c.name: self._block(c) for c in self.cascades}
-        """For each cascade an op that has the weights that stay until it ends, and computes nothing."""
-        self.weights_at = {c.name: tuple(self._weights_at(c)) for c in self.cascades}
-        """For each cascade, each op that has weights and the bytes of them in the block."""
         self.inside = {c.name: self._inside(c) for c in self.cascades}
         """For each cascade, the tensors that nothing but its own ops needs."""
         makers = {n: op.name for op in self.ops.values() for n in op.outputs}
         self.again = {n: makers.get(n, "") for c in self.cascades for n in c.again}
         """For each tensor that is made again for each step that reads some of it, its op."""
 
-    def _weights_at(self, cascade: CascadeOps) -> Iterator[tuple[str, Interval]]:
-        stay = self._stay(cascade)
-        sizes = [self.program.block_bytes(op) for op in stay]
-        for op, stop, size in zip(stay, accumulate(sizes), sizes, strict=True):
-            if size:
-                yield op.name, Interval(stop - size, stop)
-
     def _inside(self, cascade: CascadeOps) -> frozenset[str]:
         own = [self.ops[name] for name in cascade.ops if name in self.ops]
         made = {n for op in own if op.name != cascade.ops[-1] for n in op.outputs}
         outside = {n for node in self.program.nodes() if node.name not in cascade.ops for n in reads(node)}
         return frozenset(made - outside - {*self.program.outputs}).union(accumulators(own))
-
-    def _block(self, cascade: CascadeOps) -> Op:
-        weights = tuple(weight for op in self._stay(cascade) for weight in op.weights)
-        return Op(cascade.name, "cascade", Vector(0, 0, 0), (), (), weights)
-
-    def _stay(self, cascade: CascadeOps) -> list[Op]:
-        """The ops whose weights stay until the cascade ends."""
-        names = (name for name in cascade.ops if name not in cascade.reloaded)
-        return [self.ops[name] for name in names if name in self.ops]
 
     def computes_again(self, op: str) -> bool:
         """Whether rows of ``op`` may be computed several times: where no buffer of its cascade rolls, or it
@@ -70,11 +49,6 @@ class CascadeTable:
     def name_of(self) -> dict[str, str]:
         """For each op, the name of its cascade."""
         return {op: cascade.name for op, cascade in self.of_op.items()}
-
-    @property
-    def block_of(self) -> dict[str, str]:
-        """For each op, the name of its cascade, in whose block of weights its own lie."""
-        return {op: c.name for op, c in self.of_op.items() if op not in c.reloaded}
 
     @property
     def first_of(self) -> dict[str, str]:
@@ -267,7 +241,3 @@ def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:
         for column in edges
         if 0 <= column < columns
     )
-
-
-Blocks = Mapping[str, tuple[tuple[str, Interval], ...]]
-"""For each cascade, the ops that have weights, and where those lie in its block."""

@@ -72,7 +72,7 @@ def verify(
         *table.band_faults(commands),
     )
     sizes = {name: tensor.bytes for name, tensor in program.tensors.items()}
-    before = MemoryState(frozenset(program.inputs), blocks=table.weights_at, sizes=sizes)
+    before = MemoryState(frozenset(program.inputs), sizes=sizes)
     state = verifier.block(program.body, commands, before)
     for name in program.outputs:
         if name in verifier.defined and name not in lent and not state.in_psram(name):
@@ -89,7 +89,7 @@ class _CommandVerifier:
     ) -> None:
         self.program = program
         self.cascades = cascades
-        self.psram = PsramMap(program, commands, cascades.blocks)
+        self.psram = PsramMap(program, commands)
         self.chip = chip
         self.capacity = chip.shared_memory.bytes
         self.further = further_addresses(chip)
@@ -220,7 +220,7 @@ class _CommandVerifier:
         self._inside(start.at, subject)
         self.violations += load_faults(start, self._tensor_bytes(start.at)) if start.at.rolls else ()
         self.violations += self.psram.range_faults(start)
-        size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
+        size = part_bytes(self.program, self.ops, part)
         if size is None:
             self.report(f"{subject} moves {part.name!r}, which the program does not have")
         elif size != start.bytes:
@@ -251,7 +251,7 @@ class _CommandVerifier:
     def move(self, move: DmaMove, state: MemoryState) -> None:
         """Begin a move: what it copies must be complete, and what lies at its target is lost."""
         subject, part = f"transfer {move.name!r}", move.part
-        size = part_bytes(self.program, self.ops | self.cascades.blocks, part)
+        size = part_bytes(self.program, self.ops, part)
         home_bytes = self.psram.home_bytes(part)
         self.violations += (
             *moved_faults(move, size, home_bytes),

@@ -22,12 +22,11 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def lifetimes(
-    commands: tuple[Command, ...], block_of: Mapping[str, str] = NOTHING, again: Mapping[str, str] = NOTHING
+    commands: tuple[Command, ...], again: Mapping[str, str] = NOTHING
 ) -> dict[str, tuple[Interval, ...]]:
     """The steps at which each buffer that ``commands`` name must keep its bytes, as sorted intervals.
-    ``block_of``: the block of weights that an op has together with others; ``again``: the op of each tensor
-    whose rows are made again for each step that reads some."""
-    table = AccessTable(commands, block_of, again)
+    ``again``: the op of each tensor whose rows are made again for each step that reads some."""
+    table = AccessTable(commands, again)
     accesses = table.body(commands)
     values = _Flow(table.total, accesses, table.never_written()).kept()
     flights = _flights(table.total, accesses)
@@ -104,11 +103,10 @@ def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
 def lifetime_faults(
     claimed: Mapping[str, tuple[Interval, ...]],
     commands: tuple[Command, ...],
-    block_of: Mapping[str, str] = NOTHING,
     again: Mapping[str, str] = NOTHING,
 ) -> Iterator[str]:
     """Buffers whose ``claimed`` lifetimes are not those that follow from ``commands``."""
-    found = lifetimes(commands, block_of, again)
+    found = lifetimes(commands, again)
     for name, live in claimed.items():
         if name not in found:
             yield f"no command uses buffer {name!r}"
@@ -120,7 +118,7 @@ def lifetime_faults(
 def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
     """Branches that read from Psram what a buffer keeps beyond them."""
     deciding = program.conditions
-    table = AccessTable(commands, NOTHING, NOTHING)
+    table = AccessTable(commands, NOTHING)
     accesses = table.body(commands)
     flow = _Flow(table.total, accesses, table.never_written())
     for branch in (c for c in walk(commands) if isinstance(c, Branch) and c.condition is None):

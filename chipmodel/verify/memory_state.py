@@ -14,7 +14,6 @@ from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.records import dataclass
-from chipmodel.verify.cascade_table import Blocks
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
 from chipmodel.verify.rolling import RollingRows, clash
 
@@ -63,8 +62,6 @@ class MemoryState:
     """Moves in flight, which begin and end outside of branches and loops."""
     copies: dict[Part, Interval] = field(default_factory=dict[Part, Interval])
     """Where tensors and weight slices lie besides their homes, as moves have brought them there."""
-    blocks: Blocks = field(default_factory=dict[str, tuple[tuple[str, Interval], ...]])
-    """Weight blocks of cascades, which hold those of several ops."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     """The bytes of each tensor."""
 
@@ -100,20 +97,15 @@ class MemoryState:
         )
 
     def _loaded(self, start: DmaStart) -> dict[ContentsKey, BufferContents]:
-        """What a load leaves in SharedMemory: of the weights of a cascade those of each op."""
-        at, whole = start.at, EMPTY.add(WHOLE)
+        """What a load leaves in SharedMemory."""
+        at = start.at
         if at.rolls and at.part.name in self.sizes:
             known = self.contents.get(_key(at))
             there = known.coverage if known and known.addresses == at.addresses else None
             if not isinstance(there, RollingRows) or there.first != at.first:
                 there = RollingRows(self.sizes[at.part.name], at.bytes, first=at.first)
             return {_key(at): BufferContents(at.addresses, there.add(at.part.share))}
-        if not at.part.weights or at.part.name not in self.blocks:
-            return {_key(at): BufferContents(at.addresses, EMPTY.add(at.part.share))}
-        places = [
-            (op, StridedBytes(at.offset + place.start, len(place))) for op, place in self.blocks[at.part.name]
-        ]
-        return {(op, True, runs.start): BufferContents(runs, whole) for op, runs in places}
+        return {_key(at): BufferContents(at.addresses, EMPTY.add(at.part.share))}
 
     def same_transfers(self, other: MemoryState) -> bool:
         """Whether each transfer in flight in one state is so in the other, or has been waited for there."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import floor
-from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
@@ -49,9 +48,6 @@ class PsramPlace:
         return f"{self.runs} runs of bytes, {self.pitch} apart, at {self.start} of Psram"
 
 
-NO_BLOCKS: Mapping[str, Op] = MappingProxyType({})
-
-
 def thing(part: Part) -> Part:
     """What a move copies of ``part``: its whole tensor, or its slice of weights."""
     return part if part.weights else Part(part.name)
@@ -71,12 +67,9 @@ def memory_fault(memory: str, home: Interval, capacity: int, further: Mapping[st
 class PsramMap:
     """The homes in Psram of all that the commands of a plan move."""
 
-    def __init__(
-        self, program: Program, commands: tuple[Command, ...], blocks: Mapping[str, Op] = NO_BLOCKS
-    ) -> None:
-        """``blocks``: further weights that are moved as one, by name."""
+    def __init__(self, program: Program, commands: tuple[Command, ...]) -> None:
         self.program = program
-        self.ops = {op.name: op for op in ops(program.body)} | dict(blocks)
+        self.ops = {op.name: op for op in ops(program.body)}
         self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
         self.tenants: dict[Interval, set[_Tenant]] = {}
         self.further: set[Interval] = set()

@@ -63,11 +63,11 @@ def host_data(layout: Layout, tables: Tables) -> tuple[HostData, Bytes]:
     """The tables of the port, and the Psram before a run."""
     program, stream = tables.program, layout.commands
     inputs, weights = random_inputs(program), random_weights(program)
-    psram, homes = memory_before(program, stream, inputs, weights, layout.cascades)
+    psram, homes = memory_before(program, stream, inputs, weights)
     path = resolve_path(stream, NO_CHOICES)
     seeds = range(2 if any(op.allocates for op in program.ops()) else 1)
     given = program, (stream,), layout.capacity, inputs, weights, path
-    runs = [execute(*given, RunOptions(seed, cascades=layout.cascades)).outputs for seed in seeds]
+    runs = [execute(*given, RunOptions(seed)).outputs for seed in seeds]
     outputs = [
         HostOutput(name, homes.tensors[name].start, len(content), int(digests(content[None, :])[0]))
         for name, content in runs[0].items()
@@ -92,7 +92,7 @@ def weights_image(layout: Layout, tables: Tables, values: Mapping[str, Bytes]) -
     program = tables.program
     used = dict.fromkeys(name for op in program.ops() for name in op.constants)
     weights = {name: values.get(name, np.zeros(program.weights[name].bytes, np.uint8)) for name in used}
-    psram, homes = memory_before(program, layout.commands, {}, weights, layout.cascades)
+    psram, homes = memory_before(program, layout.commands, {}, weights)
     image = np.zeros(max((home.stop for home in homes.weights.values()), default=0), np.uint8)
     for home in homes.weights.values():
         image[home.start : home.stop] = psram.read(home.start + np.arange(len(home), dtype=np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from chipmodel.answers.result import Result
@@ -65,8 +65,7 @@ class HeldTensor:
 
 @dataclass(frozen=True, slots=True)
 class CascadeTotals:
-    """A cascade of a run. ``weight_bytes`` are those of all of its ops: one block, which stays for all of
-    its steps, and the weights of reloaded ops."""
+    """A cascade of a run. ``weight_bytes`` are those of all of its ops."""
 
     plan: CascadePlan
     core: int | None
@@ -179,20 +178,6 @@ def _held(program: Program, schedule: Schedule) -> Iterator[HeldTensor]:
 def block_bytes(program: Program) -> dict[str, int]:
     """Bytes of the weights of each op, by its name."""
     return {op.name: program.block_bytes(op) for op in program.ops()}
-
-
-def op_bytes(plan: CascadePlan, blocks: Mapping[str, int], loaded: int) -> dict[str, int]:
-    """``loaded`` bytes of the weights of a cascade that stay by op, as its ``blocks`` follow one another."""
-    stay = [name for name in plan.ops if name not in plan.reloaded]
-    total = sum(blocks.get(name, 0) for name in stay)
-    found: dict[str, int] = {}
-    end = given = 0
-    for name in stay:
-        end += blocks.get(name, 0)
-        upto = loaded * end // total if total else 0
-        found[name] = upto - given
-        given = upto
-    return found
 
 
 def heights_words(cascade: CascadeTotals) -> str:

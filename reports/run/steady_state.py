@@ -10,7 +10,7 @@ from chipmodel.model.program import Loop, Op, ops
 from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP, inferences_of
-from reports.run.cascade_totals import block_bytes, op_bytes
+from reports.run.cascade_totals import block_bytes
 from reports.run.totals import loaded_words
 from reports.terminal_table import FigureRow
 from reports.words import count, duration, percent, ratio, shortened
@@ -90,13 +90,10 @@ def inference_ends(result: Result) -> list[int]:
 def _resident_weights(result: Result) -> dict[str, int]:
     loop = next(node for node in result.schedule.body if isinstance(node, StepLoop) and node.name == LOOP)
     inside = {step.position for step in steps(loop.body)}
-    cascades = {plan.name: plan for plan in result.schedule.cascades}
-    blocks = block_bytes(result.program)
     kept: Counter[str] = Counter()
     for transfer in result.schedule.transfers:
         if transfer.part.weights and transfer.due in inside and not inside & {*transfer.issues}:
-            name, moved = transfer.part.name, transfer.bytes
-            kept.update(op_bytes(cascades[name], blocks, moved) if name in cascades else {name: moved})
+            kept[transfer.part.name] += transfer.bytes
     return {op.name: kept[op.name] for op in ops(result.program.body) if kept[op.name]}
 
 

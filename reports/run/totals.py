@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from chipmodel.answers.op_totals import OpTotals
@@ -14,7 +13,6 @@ from chipmodel.model.program import DTYPE_BITS, Op, ops
 from chipmodel.model.schedule import steps
 from chipmodel.model.trace import Event, Trace, Unit
 from chipmodel.records import dataclass
-from reports.run.cascade_totals import block_bytes, op_bytes
 from reports.words import CAUSES, ratio, size
 
 
@@ -67,7 +65,7 @@ def run_totals(result: Result) -> RunTotals:
     for event in busy:
         moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
-    totals = _with_cascade_weights(result, _op_totals(result))
+    totals = _op_totals(result)
     return RunTotals(
         compute_cycles=trace.busy("npu"),
         dma_cycles=trace.busy("dma"),
@@ -126,19 +124,6 @@ def _op_totals(result: Result) -> tuple[OpTotals, ...]:
         _totals(op, runs, step_counts[op.name], events[op.name])
         for op, runs in result.program.op_counts(result.trace.path)
     )
-
-
-def _with_cascade_weights(result: Result, totals: tuple[OpTotals, ...]) -> tuple[OpTotals, ...]:
-    """``totals`` with the weights of a cascade, one transfer for its first op, by the op that reads them."""
-    moved: Counter[str] = Counter()
-    blocks = block_bytes(result.program)
-    plans = {plan.name: plan for plan in result.schedule.cascades}
-    loads = {t.name: plans[t.part.name] for t in result.schedule.transfers if t.part.name in plans}
-    for event in result.trace.events:
-        if event.kind == "load weights" and not event.cause and event.name in loads:
-            moved[event.op] -= event.bytes
-            moved.update(op_bytes(loads[event.name], blocks, event.bytes))
-    return tuple(replace(op, loaded_bytes=op.loaded_bytes + moved[op.name]) for op in totals)
 
 
 def _totals(op: Op, runs: int, step_count: int, events: list[Event]) -> OpTotals:

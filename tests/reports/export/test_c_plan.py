@@ -145,7 +145,7 @@ def executed(case: Case, path: dict[str, str]) -> Iterator[tuple[str, Bytes, NDA
             (case.file.commands,),
             case.file.capacity_bytes,
             *given,
-            RunOptions(seed, cascades=case.file.cascades),
+            RunOptions(seed),
         )
         for seed in range(5 if any(op.allocates for op in program.ops()) else 1)
     ]

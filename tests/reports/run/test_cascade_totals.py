@@ -2,12 +2,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from chipmodel.answers.result import Result
-from chipmodel.geometry.interval import Interval
-from chipmodel.model.schedule import CascadePlan
-from reports.run.cascade_totals import cascade_remarks, cascade_totals, op_bytes
+from reports.run.cascade_totals import cascade_remarks, cascade_totals
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
 from tests.reports.cascade_sample import NAME, cascaded, in_bands
@@ -54,21 +51,6 @@ def test_each_op_is_charged_with_its_own_weights(iterations: int) -> None:
     times = sums.moved_bytes["load weights"] // sum(map(result.program.block_bytes, result.program.ops()))
     second = next(op for op in result.program.ops() if op.name == "second")
     assert loaded["second"] >= times * result.program.block_bytes(second) > 0
-
-
-@given(st.lists(st.integers(0, 500), min_size=1, max_size=6), st.integers(0, 5000))
-def test_shares_of_a_block_add_up(sizes: list[int], loaded: int) -> None:
-    names = tuple(f"op{number}" for number in range(len(sizes)))
-    plan = CascadePlan("all", names, True, steps=Interval(0, 1), heights=(1,) * len(sizes), inside=())
-    found = op_bytes(plan, dict(zip(names, sizes, strict=True)), loaded)
-    assert sum(found.values()) == (loaded if sum(sizes) else 0)
-    if loaded == sum(sizes):
-        assert list(found.values()) == sizes
-
-
-def test_weights_that_do_not_stay_are_no_part_of_the_block() -> None:
-    plan = CascadePlan("all", tuple("abc"), True, ("b",), steps=Interval(0, 1), heights=(1, 1, 1), inside=())
-    assert op_bytes(plan, {"a": 10, "b": 20, "c": 30}, 40) == {"a": 10, "c": 30}
 
 
 def test_reloaded_weights_are_named() -> None:

@@ -21,10 +21,10 @@ from bench.study_repeat import ROOT, Place
 from chipmodel.api.study_rows import stored_results
 
 STUDY = ROOT / "bench" / "study_broken_row.yaml"
-WRONG = """UPDATE rows SET peak_lower_bound_bytes = 4 * peak_bytes WHERE key =
-    (SELECT key FROM rows WHERE status = 'optimal' AND packer = 'exact' ORDER BY key LIMIT 1)"""
+WRONG = """UPDATE rows SET peak_lower_bound_bytes = 1000 * peak_bytes WHERE key =
+    (SELECT key FROM rows WHERE status = 'optimal' AND packer = 'exact' ORDER BY workload, key LIMIT 1)"""
 DAMAGED = """UPDATE rows SET peak_bytes = 'many' WHERE key =
-    (SELECT key FROM rows WHERE packer = 'naive' ORDER BY key LIMIT 1)"""
+    (SELECT key FROM rows WHERE packer = 'naive' ORDER BY workload DESC, key LIMIT 1)"""
 
 
 def answers(place: Place, store: Path) -> tuple[int, int, int]:

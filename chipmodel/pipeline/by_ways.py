@@ -6,7 +6,6 @@ A path knows no fragmentation: a schedule may need less memory to be packed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
@@ -33,6 +32,7 @@ SHARES = (64, 63, 62, 61, 58, 56)
 NEAR = 1.1
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
+FURTHER_PATHS = "further paths over the listed ways"
 
 
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
@@ -49,8 +49,10 @@ def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, def
     """Return the best of the ``default`` plan and of those in the ways of so many of the fastest ``paths``,
     until the stop criterion is met with the bound over all listed ways."""
     tried = _QuickestPlan(request, path, default)
-    with suppress(TimeIsOver):
+    try:
         _try_paths(request, path, paths, tried)
+    except TimeIsOver:
+        request.deadline.ended(FURTHER_PATHS)
     cycles = default.trace.cycles if default.trace else None
     return replace(tried.answer() or default, default_cycles=cycles)
 
@@ -60,9 +62,9 @@ def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried:
     asked = request.program, request.chip, path, request.cascades, PlanWays()
     bound = listed_bound(*asked, deadline=deadline) if request.program.is_straight else None
     stop = request.stop or StopCriterion()
-    stop = replace(stop, bound=bound.cycles if bound else 0, deadline=deadline)
+    stop = replace(stop, bound=bound.cycles if bound else 0)
     for count, (found, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
-        if stop.enough(tried.cycles, perf_counter() - tried.began):
+        if stop.enough(tried.cycles, perf_counter() - tried.began) or deadline.ends(FURTHER_PATHS):
             break
         tried.fits(found.bytes, program, schedule)
         if stop.report:

@@ -35,6 +35,7 @@ NEAR = 1.05
 QUICK_OPS = 150
 """Ops of a program for which a fastest path is found whatever time is left: some seconds, without which plans
 in little memory may take more than twice the cycles."""
+FASTEST_PATH = "the fastest path over the listed ways"
 
 
 def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
@@ -72,8 +73,11 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
     try:
         found = _without_cascades(request, path) or plan_by_ways(_unhurried(request), path)
         return plan_by_paths(request, path, paths, found) if found and paths > 1 else found
-    except (DoesNotFit, TimeIsOver):
-        return None
+    except TimeIsOver:
+        request.deadline.ended(FASTEST_PATH)
+    except DoesNotFit:
+        pass
+    return None
 
 
 def _without_cascades(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
@@ -117,9 +121,9 @@ def _others(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Pr
     if auto and (path is None or not streamer_named(request.streamer).paths):
         try:
             cascaded = cascades_by_ways(_unhurried(request), path or {})
+            yield from (cascaded,) if cascaded else ()
         except TimeIsOver:
-            cascaded = None
-        yield from (cascaded,) if cascaded else ()
+            request.deadline.ended(FASTEST_PATH)
     yield from _of_least_memory(request) if auto and request.recompute is not None else ()
 
 

@@ -28,7 +28,7 @@ def planned(
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(3), range(940_063, 940_064), pytest.param(range(3, 40), marks=pytest.mark.slow)]
+    "seeds", [range(3), range(940_063, 940_064), pytest.param(range(3, 9), marks=pytest.mark.slow)]
 )
 def test_no_plan_of_the_list_beats_the_bound(seeds: range) -> None:
     """Random programs on random chips, planned by several streamers."""

@@ -44,10 +44,9 @@ def test_cascades_are_the_tools(cascades: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["353KiB", "384KiB"])
-def test_cascades_keep_every_tensor_in_little_memory(size: str) -> None:
+def test_cascades_keep_every_tensor_in_little_memory() -> None:
     """MobileNetV2 in 353 KiB: Vela 5.2 moves no tensor (``--optimise Size``)."""
-    chip = load_chip("alif-e7", (f"shared_memory.bytes={size}",))
+    chip = load_chip("alif-e7", ("shared_memory.bytes=353KiB",))
     program = reuse(load("zoo:mobilenetv2"), "all")
     planned = plan(PlanRequest(program, chip, "large-first", "vendor", cascade="auto", spill=False))
     assert planned.solved.peak <= chip.shared_memory.bytes

@@ -1,8 +1,7 @@
 """The tiered-memory search on the zoo: networks that do not fit a chip's SharedMemory, whole or a part of it.
 
 Per network: cycles of reads, writes and transfers by the initial rule and by the search, seconds of both, and
-simulated cycles of whole runs with greedy residency and with the searched one. How near the search comes to a
-bound on all states is counted by ``python -m tests.fuzz tier-search``.
+simulated cycles of whole runs with greedy residency and with the searched one.
 
     python -m bench.state_search [--parts 1,2,4] [--chips luna-arcs,...] [--no-runs]
 

@@ -53,12 +53,6 @@ def errors(board: str) -> list[float]:
     return [float(each) for each in re.findall(r"([0-9.]+)%", summary)]
 
 
-def test_time_that_is_measured_changes_what_goes_with_time() -> None:
-    row = MeasuredEnergy("w", "f", 9.0, {"leakage": 1.0, "clock": 2.0, "weights loaded": 3.0}, TRAITS, 2.0)
-    assert row.in_measured_time().parts == {"leakage": 2.0, "clock": 4.0, "weights loaded": 3.0}
-    assert row.in_measured_time().predicted == row.measured
-
-
 def test_a_fit_finds_the_numbers_that_made_the_energies() -> None:
     parts = [
         {"leakage": a, "clock": b, "weights loaded": 1.0} for a, b in ((2.0, 5.0), (4.0, 1.0), (1.0, 1.0))
@@ -67,9 +61,3 @@ def test_a_fit_finds_the_numbers_that_made_the_energies() -> None:
     found = fitted(rows, NOW)
     assert found == pytest.approx({"energy.static_mw": 6.0, "energy.pj.cycle": 5.0})
     assert [predicted(row, NOW, found) for row in rows] == pytest.approx([row.measured for row in rows])
-
-
-def test_no_number_falls_below_zero() -> None:
-    """The energies fall with time, so leakage would be negative."""
-    rows = [MeasuredEnergy("w", "f", 10 - t, {"leakage": t, "clock": 5.0}, TRAITS) for t in (1.0, 2.0, 3.0)]
-    assert fitted(rows, NOW)["energy.static_mw"] == 0

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from bench.predicted_rows import predict
-from bench.published_names import preset_of, settings_of, workload_of
+from bench.published_names import settings_of, workload_of
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.network_prediction import planned_network
@@ -94,34 +94,6 @@ def test_an_older_tool_has_a_preset_and_other_tools_twice_the_interval() -> None
     )
 
 
-def test_networks_that_are_not_built_are_predicted_as_one_like_them_or_say_why() -> None:
-    like, unknown, floats, whole = predicted(
-        "chip,network,shape,precision\nSTM32H747,ST ResNet 8 Hybrid v1,32x32x3,\n"
-        "STM32U585,SVC wl 24 pct 5,,\n"
-        "STM32H747,ST MNIST Byclass v1,28x28x1,Float\nSTM32H747,ST MNIST Byclass v1,28x28x1,Int8\n"
-    )
-    assert like["class"] == "another network or software"
-    assert like["notes"].startswith("no error can be promised: predicted as resnet8, which it is like, with")
-    assert unknown["notes"].startswith(
-        "rows.csv:3:11: 'SVC wl 24 pct 5' is not predicted: its support vectors depend on its"
-    )
-    assert float(floats["milliseconds"]) > 2 * float(whole["milliseconds"])
-    assert floats["class"] == "another network or software"
-    assert floats["notes"].startswith("no error can be promised: predicted with twice the interval; ")
-
-
-@pytest.mark.slow
-def test_a_class_without_measurements_is_not_known_where_twice_the_interval_is_too_wide() -> None:
-    """On GAP9 only small networks were measured."""
-    inside, leaves = predicted("chip,network,shape\ngap9,ds_cnn,\ngap9,mobilenetv2,224\n")
-    assert leaves["class"] == "tensors that leave SharedMemory"
-    assert "; no measured network has tensors that leave SharedMemory" in leaves["notes"]
-    low, high = (float(inside[side]) / float(inside["milliseconds"]) for side in ("low", "high"))
-    assert (high / low) ** 2 > 3
-    assert leaves["notes"].startswith("its time is not known on this board: it may be ")
-    assert (leaves["low"], leaves["high"]) == ("", "")
-
-
 def test_what_cannot_be_predicted_says_why() -> None:
     unknown, no_chip, unmeasured = predicted(
         "chip,network\nstm32n6,no_such_net\nno-such-chip,resnet8\nluna-arcs,ds_cnn\n"
@@ -134,27 +106,10 @@ def test_what_cannot_be_predicted_says_why() -> None:
     assert "no whole network on a board" in unmeasured["notes"]
 
 
-def test_boards_that_no_preset_is_about_and_single_kernels_are_not_predicted() -> None:
-    board, kernel = predicted(
-        "chip,network,board\nEthos-U55-64,resnet8,Grove Vision AI V2 (Himax WE2)\nESP32-S3,kernel conv 1x1,\n"
-    )
-    assert board["notes"].startswith("rows.csv:2:1: no preset is about Grove Vision AI V2: a model of its")
-    assert kernel["notes"].startswith("rows.csv:3:10: 'kernel conv 1x1' is not predicted: it is a kernel")
-    assert board["milliseconds"] == kernel["milliseconds"] == ""
-
-
 def test_a_setting_that_the_preset_has_is_no_change() -> None:
     same, other = predicted("chip,network,clock_mhz\ngap9,resnet8,370\ngap9,resnet8,300\n")
     assert "no network was measured" not in same["notes"]
     assert "; no network was measured with core_mhz=300" in other["notes"]
-
-
-def test_arms_model_of_256_macs_has_the_memories_of_corstone() -> None:
-    """At 500 MHz and with faster memory it takes less than a chip at 400 MHz."""
-    chip, model = predicted(
-        "chip,network,board\nEthos-U55-256,mobilenetv2,Ensemble E8\nEthos-U55-256,mobilenetv2,FVP\n"
-    )
-    assert float(model["milliseconds"]) < 0.85 * float(chip["milliseconds"])
 
 
 with (ROOT / "tests" / "data" / "published_names.csv").open(newline="") as table:
@@ -164,29 +119,6 @@ with (ROOT / "tests" / "data" / "published_names.csv").open(newline="") as table
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: str(row["network"]))
 def test_published_names_are_workloads(row: dict[str, str]) -> None:
     assert workload_of(row["network"], row["shape"]) == row["workload"]
-
-
-@pytest.mark.parametrize(
-    ("network", "word"),
-    [
-        ("ProxylessNAS w0.3", "w0.3"),
-        ("mobilenet_v2_ssdlite", "ssdlite"),
-        ("resnet50_fpn", "fpn"),
-        ("mobilenetv2_1.0_w035", "w035"),
-        ("darknet_tiny_x150", "x150"),
-        ("resnet50_d200", "d200"),
-        ("yolo11n_s8_v2_p4", "v2"),
-        ("yolo11n_s16_p4", "s16"),
-        ("mobilenetv3_small_minimalistic", "minimalistic"),
-        ("mobilenetv2_0.35_w4a8", "w4a8"),
-        ("resnet18_grayscale", "grayscale"),
-        ("squeezenet_v1.1_int16", "int16"),
-        ("nanodet_plus_m_1.5x_416", "plus', 'm', '1.5x"),
-    ],
-)
-def test_a_name_that_goes_on_is_not_taken_for_another_network(network: str, word: str) -> None:
-    with pytest.raises(BadInput, match=f"^'{network}' is not predicted: '{word}' (is|are) not known of "):
-        workload_of(network)
 
 
 @pytest.mark.parametrize(
@@ -213,40 +145,3 @@ def test_what_a_row_says_otherwise_than_the_network_refuses_it(row: str, column:
 def test_cores_that_share_the_work_are_those_of_the_row(cell: str) -> None:
     assert "npu.vector.cores=2" in settings_of("esp32s3", {"network": "mobilenetv2", "mode": cell})
     assert "npu.vector.cores=2" not in settings_of("esp32s3", {"network": "x", "mode": "SINGLE_CORE"})
-
-
-def test_another_runtime_has_other_kernels_on_esp32p4() -> None:
-    vendors, others = predicted("chip,network,tool\nESP32-P4,vww,ESP-DL\nESP32-P4,vww,TFLM (esp-nn)\n")
-    assert vendors["class"] == "esp-dl kernels and tensors in SharedMemory"
-    assert others["class"] == "esp-nn kernels and tensors in SharedMemory"
-    assert float(others["milliseconds"]) > float(vendors["milliseconds"])
-
-
-@pytest.mark.parametrize("network", ["yolo11n", "coco_detect_yolo11n_s8", "yolo11n_pose"])
-def test_yolo11_has_its_weights_in_flash_on_esp32s3(network: str) -> None:
-    """Psram of 8 MB is too small for a copy, whatever other columns a table has."""
-    for cells in ({"network": network}, {"chip": "ESP32-S3", "network": network, "note": "ESP-DL"}):
-        assert "weights.memory=flash" in settings_of("esp32s3", cells)
-    assert "weights.memory=flash" not in settings_of("esp32s3", {"chip": "ESP32-S3", "network": "yolo26n"})
-
-
-@pytest.mark.parametrize(
-    ("name", "preset"),
-    [
-        ("STM32N6", "stm32n6"),
-        ("STM32H747", "stm32h7"),
-        ("STM32H7A3", "stm32h7 core_mhz=280"),
-        ("ESP32-P4", "esp32p4"),
-        ("Ethos-U55-64", "corstone-300-64"),
-        ("i.MX 93 (Ethos-U65-256)", "imx93"),
-        ("STM32N6570-DK", "stm32n6"),
-        ("XIAO ESP32S3", "esp32s3"),
-        ("NUCLEO_H7A3ZI-Q", "stm32h7 core_mhz=280"),
-        ("STM32H7S78-DK", "STM32H7S78-DK"),
-        ("Ethos-U65-512", "Ethos-U65-512"),
-        ("my.yaml", "my.yaml"),
-        ("", ""),
-    ],
-)
-def test_chips_are_presets(name: str, preset: str) -> None:
-    assert preset_of(name) == tuple(preset.split(" "))

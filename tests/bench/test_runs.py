@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench import study_broken_row
 from bench.study_throughput import STUDY, measured
-from chipmodel.errors import RowsLeftOut
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import parse_study
 from tests.bench.command import printed
@@ -81,24 +79,3 @@ def test_an_answer_is_checked(tmp_path: Path, answer: str, status: str, fits: st
     asked = ("--seeds", "1", "--packers", f"omnimalloc:{answer}", "--peer-python", str(peer))
     (row,) = cells(printed(*GUILLOTINE, *asked), "guillotine")
     assert (row[4], row[5], row[8]) == (status, fits, peak)
-
-
-@pytest.mark.slow
-def test_random_instances_are_the_same_every_time() -> None:
-    asked = ("bench.packing", "random", "--sizes", "6", "--repeat", "1", "--packers", "large-first")
-    first, second = (cells(printed(*asked, "--limit", limit), "random") for limit in ("9", "10"))
-    assert [row[:6] + row[8:] for row in first] == [row[:6] + row[8:] for row in second]
-
-
-@pytest.mark.slow
-def test_a_row_broken_on_purpose_costs_a_study_one_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = tmp_path / "small.yaml"
-    text = "workloads: [zoo:ds_cnn, zoo:resnet8]\nchips: [luna-csk6]\npackers: [naive, exact]\n"
-    small.write_text(f"{text}same_buffers: true\nnode_limit: 2000\n", encoding="utf-8")
-    monkeypatch.setattr(study_broken_row, "STUDY", small)
-    with pytest.warns(RowsLeftOut):
-        study_broken_row.main(["--store", str(tmp_path / "s.sqlite")], standalone_mode=False)
-    table = [line.split("|")[2:-1] for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [[int(cell) for cell in row] for row in table] == [[4, 0, 4], [4, 2, 4], [3, 2, 3]]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import exp, log
 
 import pytest
 
@@ -10,19 +9,16 @@ from bench.accuracy import accuracies
 from bench.silicon import (
     TABLES,
     alternatives,
-    chooses,
     covered,
     fitted_numbers,
     fold_lines,
     interval_lines,
-    lines,
     networks,
-    outset,
     predicted_networks,
     table,
 )
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, classes
+from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import workload_of
 
@@ -78,10 +74,6 @@ def test_intervals_hold_for_families_that_were_left_out(board: str) -> None:
     assert share_inside([board]) >= 0.8
 
 
-def test_intervals_hold_on_boards_with_few_families() -> None:
-    assert share_inside([board for board in BOARDS if load_chip(board).measured]) >= 0.8
-
-
 def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() -> None:
     """Those of other boards take up to minutes: python -m bench.silicon stm32n6."""
     board = "gap9"
@@ -90,17 +82,6 @@ def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() 
     heads, _, *numbers = fold_lines(folds)
     assert heads == f"\n| family left out | `{free_numbers(load_chip(board))[0]}` |"
     assert {line.split(" | ")[0] for line in numbers} == {f"| {row.family}" for row in kept}
-
-
-def test_a_family_is_held_out_without_what_the_others_would_not_choose() -> None:
-    """Each choice that the board's networks decided is taken back for families without which it would not be
-    made: one that only "b" has a say in for "b", and one that makes the others worse for all."""
-    rows = [measured_row("a", 10.0), measured_row("b", 20.0), measured_row("c", 10.0)]
-    rows = [replace(row, predicted=row.measured) for row in rows]
-    assert [chooses(rows, [1, 0.5, 1], family) for family in "abc"] == [True, False, True]
-    assert [chooses(rows, [0.9, 0.5, 1.1], family) for family in "abc"] == [True, True, True]
-    off = [replace(row, predicted=1.2 * row.measured) for row in rows]
-    assert [chooses(off, [0.9, 0.9, 1], family) for family in "abc"] == [False, False, False]
 
 
 def test_numbers_and_choices_that_networks_decided_are_counted() -> None:
@@ -122,29 +103,6 @@ def test_numbers_and_choices_that_networks_decided_are_counted() -> None:
 )
 def test_numbers_that_the_chip_file_calls_fitted_are_fitted_anew(board: str, count: int) -> None:
     assert len(fitted_numbers(load_chip(board))) == count
-
-
-def test_the_older_tool_on_two_cores_has_the_factor_measured_on_the_other() -> None:
-    """What is left of the other board's factor is what its own rows have beside it."""
-    off = {}
-    for board in ("stm32l4r5-cubeai8", "stm32u5-cubeai8"):
-        like = classes(load_chip(board).measured)["tensors in SharedMemory"]
-        ratios = [(log(each.measured / each.predicted), like.families[each.family]) for each in like.networks]
-        off[board] = exp(sum(ratio / count for ratio, count in ratios) / len(like.families))
-    assert off["stm32l4r5-cubeai8"] * 1.143 == pytest.approx(1.16, rel=0.01)
-    assert off["stm32u5-cubeai8"] * 1.16 == pytest.approx(1.143, rel=0.01)
-
-
-def test_fits_begin_at_powers_of_ten() -> None:
-    chip = load_chip("stm32n6")
-    assert [float(value) for value in outset(chip, free_numbers(chip)).values()] == [10_000, 1, 100, 10]
-
-
-def test_the_table_ends_with_the_errors() -> None:
-    *_, last = lines("gap9", load_chip("gap9").measured)
-    assert last.startswith(
-        "\nmean error 1.9% over 6 published rows; no error promised of 3 networks with tensors in Shared"
-    )
 
 
 def test_what_luna_arcs_says_of_its_errors_is_what_the_tables_give() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -19,11 +18,9 @@ import chipmodel.studies.points
 from chipmodel.api.listings import planners
 from chipmodel.entry_points import plugin_named
 from chipmodel.errors import PluginFault, PluginIgnored
-from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.workload import load_workload
 from tests.support.folders import ROOT
 from tests.support.narrowed import some
 from tests.support.wheels import install, wheel_of, write_wheel
@@ -95,12 +92,6 @@ def test_a_command_finds_what_a_wheel_installed(installed: Path, tmp_path: Path)
     assert '"ahead"' in ran.stdout
 
 
-@pytest.mark.parametrize("module", ["area_first", "systolic", "ahead", "layer_list"])
-def test_a_template_has_fewer_than_60_lines(module: str) -> None:
-    text = (EXAMPLE / "src" / "chipmodel_example" / f"{module}.py").read_text()
-    assert len(text.splitlines()) < 60
-
-
 @pytest.mark.usefixtures("example")
 def test_plugins_are_listed_and_compared_like_any_planner() -> None:
     listed = {each["name"]: each for each in planners()}
@@ -112,31 +103,6 @@ def test_plugins_are_listed_and_compared_like_any_planner() -> None:
     assert "area-first" in {row["name"] for row in cm.compare(BUFFERS, time_limit=0.1).rows()}
     with pytest.raises(cm.BadInput, match="did you mean 'area-first'"):
         cm.pack(BUFFERS, packer="area-frist")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("example")
-def test_a_streamer_hides_loads_and_its_plan_is_correct() -> None:
-    ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead")
-    assert ahead.cycles < cm.simulate("zoo:resnet18", "stm32n6", streamer="sync").cycles
-    assert cm.check(ahead, "zoo:resnet18").correct
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("example")
-def test_a_streamer_has_a_setting(tmp_path: Path) -> None:
-    ahead = cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead:3")
-    assert ahead.to_dict()["streamer"] == "ahead:3"
-    assert ahead.cycles < cm.simulate("zoo:resnet18", "stm32n6", streamer="ahead").cycles
-    assert cm.check(ahead, "zoo:resnet18").correct
-    (row, _) = cm.compare("zoo:resnet8", "gap9", streamers=["ahead:2", "sync"]).rows()
-    assert row["name"] == "ahead:2"
-    study = "workloads: zoo:resnet8\npackers: large-first\nstreamers: ['ahead', 'ahead:2']\n"
-    one, two = tasks_of(parse_study(study, tmp_path / "s.yaml"))
-    assert one.plugins == two.plugins != ()
-    for wrong in ("ahead:", "ahead:x", "ahead:0"):
-        with pytest.raises(cm.BadInput, match=f"{wrong} is not a number of slices"):
-            cm.simulate("zoo:resnet8", "gap9", streamer=wrong)
 
 
 def test_a_packer_has_a_setting(other: Install) -> None:
@@ -158,12 +124,6 @@ pack = with_setting('64').pack
         cm.pack(BUFFERS, packer="plug_tall:1")
     with pytest.raises(PluginFault, match=r"packer 'plug_tall:x' of package plug-tall 2.5 fails: ValueError"):
         cm.pack(BUFFERS, packer="plug_tall:x")
-
-
-def test_a_setting_of_a_packer_that_has_none_is_refused(other: Install) -> None:
-    other("plug-plain", *packer("plug_plain", "return {}"))
-    with pytest.raises(cm.BadInput, match="packer 'plug_plain' has no setting, but '3' is given"):
-        cm.pack(BUFFERS, packer="plug_plain:3")
 
 
 @pytest.mark.usefixtures("example")
@@ -199,15 +159,6 @@ def test_an_importer_reads_the_files_of_its_suffix(tmp_path: Path) -> None:
     with pytest.raises(cm.BadInput) as raised:
         cm.load("net.xyz")
     assert "FILE.layers" in raised.value.hint
-
-
-def test_upper_case_in_a_suffix_means_nothing(tmp_path: Path, other: Install) -> None:
-    text = "import chipmodel as cm\ntitle, source = 't', 's'\ndef read(path): return cm.load('zoo:resnet8')\n"
-    other("plug-case", {"chipmodel.importers": {"Net": "plug_case"}}, {"plug_case.py": text})
-    assert "net" in {each["name"] for each in planners()}
-    for name in ("a.net", "b.Net", "c.NET"):
-        (tmp_path / name).touch()
-        assert cm.load(tmp_path / name).name == "resnet8"
 
 
 @pytest.mark.parametrize(
@@ -252,48 +203,6 @@ def test_a_name_that_is_built_in_is_refused(other: Install) -> None:
     assert cm.pack(BUFFERS, packer="exact").status == "optimal"
     with pytest.warns(PluginIgnored, match="of package plug-exact 2.5 is ignored: 'exact' is built in"):
         assert planners()
-
-
-@pytest.mark.parametrize(
-    ("group", "kind", "name"),
-    [
-        ("chipmodel.npu_models", "NPU model", "luna"),
-        ("chipmodel.npu_models", "NPU model", "launch_cycles"),
-        ("chipmodel.importers", "importer", "yml"),
-    ],
-)
-def test_a_taken_name_of_a_model_or_importer_is_said_in_lists(
-    other: Install, group: str, kind: str, name: str
-) -> None:
-    other("plug-taken", {group: {name: "plug_taken"}}, {})
-    said = f"{kind} '{name}' of package plug-taken 2.5 is ignored: .* Hint: uninstall plug-taken"
-    with pytest.warns(PluginIgnored, match=said):
-        listed = planners()
-    assert not any("plug-taken" in each["source"] for each in listed)
-    if kind == "NPU model":
-        with pytest.warns(PluginIgnored, match=said):
-            assert cm.chips()
-
-
-@pytest.mark.parametrize(
-    ("group", "module", "text", "said"),
-    [
-        ("chipmodel.npu_models", "plug_least", "def cycles(): ...", "no function 'least_cycles'"),
-        (
-            "chipmodel.npu_models",
-            "plug_numbers",
-            "def cycles(): ...\ndef least_cycles(): ...",
-            "no mapping 'parameters'",
-        ),
-        ("chipmodel.importers", "plug_read", "read = 1", "no function 'read'"),
-    ],
-)
-def test_a_model_or_importer_that_is_none_is_not_listed(
-    other: Install, group: str, module: str, text: str, said: str
-) -> None:
-    other(module, {group: {module: module}}, {f"{module}.py": f"title = 't'\nsource = 's'\n{text}\n"})
-    with pytest.warns(PluginIgnored, match=f"{module}.*{said}"):
-        assert module not in {each["name"] for each in planners()}
 
 
 def test_a_command_says_once_that_a_name_is_taken(tmp_path: Path, other: Install) -> None:
@@ -407,18 +316,6 @@ def test_a_least_that_parts_go_below_is_refused(other: Install, cores: int) -> N
         cm.simulate("zoo:resnet8", chip, streamer="ping-pong", packer="large-first", cascade="off")
 
 
-@pytest.mark.parametrize("cores", [1, 2])
-def test_a_study_says_that_parts_go_below_the_least(tmp_path: Path, other: Install, cores: int) -> None:
-    """In so little memory stripes go below even the share that the bound gives each of two cores."""
-    other("plug-square", {"chipmodel.npu_models": {"plug_square": "plug_square"}}, {"plug_square.py": SQUARE})
-    study = "workloads: zoo:resnet8\nchips: gap9\npackers: large-first\nstreamers: ping-pong\nset:\n"
-    study += f"  npu.model: plug_square\n  shared_memory.bytes: 8KiB\n  cores: {cores}\n"
-    (only,) = tasks_of(parse_study(study, tmp_path / "s.yaml"))
-    row = answer(only, WorkerCache(load_workload))
-    assert row.status == "failed"
-    assert re.search(BEATEN, row.error), row.error
-
-
 def test_a_study_stores_rows_by_the_plugins_sources(
     tmp_path: Path, other: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,13 +338,6 @@ def test_a_study_stores_rows_by_the_plugins_sources(
     assert task().key != known.key
 
 
-@pytest.mark.filterwarnings("error")
-def test_two_packages_with_a_built_in_name_do_not_break_a_study(tmp_path: Path, other: Install) -> None:
-    for package in ("plug-three", "plug-four"):
-        other(package, {"chipmodel.packers": {"pool": "plug_pool"}}, {})
-    assert tasks_of(parse_study("workloads: zoo:resnet8\npackers: pool\n", tmp_path / "s.yaml"))
-
-
 @pytest.mark.usefixtures("example")
 def test_workers_of_a_study_see_the_plugins(tmp_path: Path) -> None:
     (tmp_path / "chip.yaml").write_text(CHIP)
@@ -456,10 +346,3 @@ def test_workers_of_a_study_see_the_plugins(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(text)
     (row,) = cm.study(tmp_path / "s.yaml", workers=1).rows()
     assert row["status"] in ("optimal", "feasible"), row
-
-
-def test_a_warning_points_at_the_line_of_the_caller(other: Install) -> None:
-    other("plug-again", {"chipmodel.packers": {"exact": "plug_again"}}, {"plug_again.py": ""})
-    with pytest.warns(PluginIgnored) as told:
-        planners()
-    assert {each.filename for each in told} == {__file__}

@@ -4,8 +4,7 @@ For each seed one program, with or without in-place reuse, on one chip: any DMA 
 or more, memories from tight to large. Each streamer plans it with a packer, and it runs along random paths.
 No run may take fewer cycles than ``time_bound`` gives for its path. With ``--cascades`` it is the bound for
 plans with cascades, which plans without them may not beat either. Proven bounds count, too.
-With ``--zoo`` the seeds number networks of the zoo instead, each on four chips with all, 1/2 and 1/4 of the
-memory. With ``--listed`` it is the bound over the listed ways, the plan's own among them.
+With ``--listed`` it is the bound over the listed ways, the plan's own among them.
 """
 
 from argparse import ArgumentParser
@@ -20,14 +19,13 @@ from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip, Cpu, Dma, Psram, Route
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.model.time_bound import has_turns
 from chipmodel.model.trace import Trace
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
-from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.proven_cycles import proof_faults
@@ -36,7 +34,6 @@ from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program
-from workloads.load import load
 
 COUNT = 1000
 STREAMERS = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across", "resident-knapsack", "exact:20")
@@ -46,12 +43,6 @@ PATHS = 2
 """Paths simulated of each plan."""
 ITERATIONS = (0, 1, 2, 3, 5, 7, 12)
 """Of loops: also more than those that stand for all in the bound (``chipmodel.model.short_path``)."""
-CHIPS = ("luna-arcs", "stm32n6", "gap9-psram", "alif-e7")
-PARTS = (1, 2, 4)
-ZOO = (
-    *("resnet8", "ds_cnn", "mobilenetv1_025", "autoencoder", "mobilenetv2", "shufflenetv1", "resnet18"),
-    *("googlenet", "blazeface", "resnet50", "alexnet", "vgg16"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,30 +162,6 @@ def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: boo
     return max(found.cycles, proven), len(found.bindings) > 1
 
 
-def zoo_runs(network: str, streamer: str, cascades: bool = False) -> Iterator[BoundedRun]:
-    """A network on all chips, with the least SharedMemory at which ping-pong spills nothing, a half and a
-    quarter of it."""
-    program = reuse(load(f"zoo:{network}"), "all")
-    for name in CHIPS:
-        chip = load_chip(name)
-        memory = chip.shared_memory
-        size = smallest_capacity(PlanRequest(program, chip)) or 0
-        for part in PARTS:
-            bytes_ = size // part // memory.alignment * memory.alignment
-            small = replace(chip, shared_memory=replace(memory, bytes=bytes_))
-            yield from _zoo_run(f"{network} on {name}, {bytes_:,} B", program, small, streamer, cascades)
-
-
-def _zoo_run(case: str, program: Program, chip: Chip, streamer: str, cascades: bool) -> Iterator[BoundedRun]:
-    try:
-        planned = plan(PlanRequest(program, chip, "large-first", streamer))
-    except DoesNotFit:
-        return
-    if planned.solved.peak <= chip.shared_memory.bytes:
-        cycles = simulate(planned.commands, chip).cycles
-        yield BoundedRun(case, streamer, {}, cycles, *_bounds(program, chip, {}, cascades))
-
-
 def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
     """Counts of runs; of those in whose bound both units take turns, and of those that take no longer.
 
@@ -209,13 +176,10 @@ def tally(runs: Iterator[BoundedRun]) -> Counter[str]:
 
 def search(parser: ArgumentParser, arguments: Sequence[str]) -> Check:
     parser.add_argument("--streamers", default=",".join(STREAMERS), help="NAME,... [six of them]")
-    parser.add_argument("--zoo", action="store_true", help="networks instead, by the first of the streamers")
     parser.add_argument("--cascades", action="store_true", help="the bound for plans with cascades")
     parser.add_argument("--listed", action="store_true", help="the bound over the listed ways")
     given = parser.parse_args(arguments)
     streamers = given.streamers.split(",")
     if given.listed:
         return lambda seed: tally(listed_runs(seed))
-    if given.zoo:
-        return lambda seed: tally(zoo_runs(ZOO[seed % len(ZOO)], streamers[0], given.cascades))
     return lambda seed: tally(random_runs(seed, streamers, given.cascades))

@@ -24,9 +24,9 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady
+from dma.stream import streamers
 from tests.fuzz import cascades
 from tests.fuzz.fuzzer import Fault
-from tests.fuzz.random_programs import PACKERS, STREAMERS
 from tests.support.chips import tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
@@ -34,6 +34,8 @@ from tests.workloads.build.test_loop_tensors import LoopTree
 from workloads.build.builder import ProgramBuilder
 
 COUNT = 2_000
+PACKERS = ("naive", "sequential", "large-first", "short-first")
+STREAMERS = (*streamers(), "weight-pipeline:7", "prefetch-k:3", "ping-pong:wait=early")
 EVERY_CASCADED = 6
 """One in so many seeds has cascades."""
 MEMORIES = (96, 160, 240, 400, 800, 3200)

@@ -11,11 +11,7 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.fuzz import cascade_breaks
 from tests.fuzz.plan_objects import Document, Object, bodies, commands, objects, places
-
-CASCADE = "cascades"
-"""How the names of breaks begin that only plans with cascades have."""
 
 
 class Break(NamedTuple):
@@ -35,8 +31,6 @@ def breaks(document: Document, random: Random) -> Iterator[Break]:
             yield from _key_breaks(kind, key, [each for each in found if key in each], random)
         yield Break(f"{kind}: a key too many", partial(_add_key, found, random))
     yield from _command_breaks(document, random)
-    for name, act in cascade_breaks.BREAKS.items():
-        yield Break(f"{CASCADE}: {name}", partial(act, document, random))
 
 
 def _add_key(found: list[Object], random: Random) -> None:
@@ -111,7 +105,7 @@ def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) ->
     if key == "condition":
         return not any("compute" in command for command in commands([each]))
     if key == "cascades":
-        return all(cascade_breaks.is_only_a_name(each, cascade) for cascade in each[key])
+        return all(is_only_a_name(each, cascade) for cascade in each[key])
     return key == "order" or (kind, key) == ("plan", "bounds")
 
 
@@ -124,7 +118,7 @@ def _change_items(what: str, owner: Object, key: str, name: str, random: Random)
     items: list[Any] = owner[key]
     index = random.randrange(len(items))
     if what == "dropped":
-        only_a_name = key == "cascades" and cascade_breaks.is_only_a_name(owner, items[index])
+        only_a_name = key == "cascades" and is_only_a_name(owner, items[index])
         if not only_a_name and name not in OF_ANY_NUMBER and (name != "plan.order" or len(items) > 1):
             del items[index]
     elif what == "doubled":
@@ -227,3 +221,22 @@ def _rehome(document: Document, home: tuple[int, ...], by: int) -> None:
             found.object["home"] = [home[0] + by, home[1] + by]
             if "psram" in found.object:
                 found.object["psram"] += by
+
+
+def _takes_turns(core: Object, op: str) -> bool:
+    """Whether an op has several steps: one with a single step could as well run on its own."""
+    steps = [each for each in commands(core["commands"]) if "compute" in each and each["op"] == op]
+    return len(steps) > 1
+
+
+def _tells(core: Object, cascade: Object) -> bool:
+    """Whether something else says which ops a cascade has: a block of weights with its name, or a rolling
+    buffer. One in which each op has a single step may be called two."""
+    loads = (each["at"] for each in commands(core["commands"]) if "dma_start" in each)
+    return bool(cascade["rolls"]) or any(place.get("weights_of") == cascade["name"] for place in loads)
+
+
+def is_only_a_name(core: Object, cascade: Object) -> bool:
+    """Whether a plan is as right without a cascade: each op has a single step, and nothing else says which
+    ops it has."""
+    return not (_tells(core, cascade) or any(_takes_turns(core, op) for op in cascade["ops"]))

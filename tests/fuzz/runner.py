@@ -20,10 +20,10 @@ from typing import cast
 from tests.fuzz.fuzzer import AdjustableFuzzer, Check, Fuzzer, PlainFuzzer
 
 NAMES = (
-    *("broken-merges", "broken-plans", "cascades", "channel-slices", "core-cascades", "cycle-bounds"),
-    *("exact-packers", "execution", "further-memories", "hostile-inputs", "random-programs"),
-    *("random-trees", "recurrent", "loaded-rings", "made-again", "packings"),
-    *("rows-in-place", "search-rules", "study-kills", "tier-search"),
+    *("broken-plans", "cascades", "channel-slices", "core-cascades", "cycle-bounds"),
+    *("exact-packers", "execution", "further-memories", "hostile-inputs"),
+    *("random-trees", "recurrent", "loaded-rings", "made-again"),
+    *("rows-in-place", "search-rules", "study-kills"),
     *("two-simulators", "weights-in-place"),
 )
 REPORT_SECONDS = 10.0

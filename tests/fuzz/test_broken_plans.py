@@ -1,14 +1,12 @@
 """Plans broken in one place: a few dozen, of the search ``broken-plans``."""
 
 import json
-from collections import Counter
 from random import Random
 
 import pytest
 
 from chipmodel.plan_file.text import write_plan
 from tests.fuzz.broken_plans import check, objection
-from tests.fuzz.cascade_breaks import BREAKS
 from tests.fuzz.plan_breaks import breaks
 from tests.fuzz.plan_cases import plan_case
 from tests.fuzz.plan_objects import objects
@@ -32,22 +30,6 @@ def test_every_key_of_every_kind_of_object_is_broken() -> None:
         *names
     }
     assert len(names) == len({*names})
-
-
-CASCADED = (26, 53, 62, 77)
-"""Seeds of plans with cascades: rolling, rows computed or weights loaded again, on one core and on two."""
-
-
-@pytest.mark.slow
-def test_cascades_are_broken_in_every_way_that_there_is() -> None:
-    """In a few plans, rolling and computed again, on one core and on several."""
-    names = Counter[str]()
-    for seed in CASCADED:
-        names += check(seed, each=1)
-    assert names["plans with cascades"] == len(CASCADED)
-    keys = {f"cascades.{key}: {how}" for key in ("name", "ops", "rolls") for how in ("changed", "left out")}
-    assert keys <= {*names}
-    assert sum(names[f"cascades: {way}"] > 0 for way in BREAKS) > len(BREAKS) - 3
 
 
 def test_the_right_plan_is_accepted() -> None:

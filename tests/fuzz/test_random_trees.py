@@ -1,16 +1,12 @@
 """The search ``random-trees`` on a few seeds, and that it reports faults."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Command
 from chipmodel.model.program import Program
-from chipmodel.model.trace import Trace
 from dma.stream import streamers
 from solvers.branches.mergers import mergers
 from tests.fuzz import random_trees
@@ -52,13 +48,3 @@ def test_a_wrong_plan_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(random_trees, "verify", verify)
     with pytest.raises(Fault, match=rf"seed {FITS}, .*a fault"):
         check_one(FITS, ("conflict", "large-first", "ping-pong-across"))
-
-
-def test_simulators_that_differ_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(commands: tuple[Command, ...], chip: Chip, choices: Mapping[str, str]) -> Trace:
-        trace = simulate(commands, chip, choices)
-        return replace(trace, cycles=trace.cycles + 1)
-
-    monkeypatch.setattr(random_trees, "simulate", late)
-    with pytest.raises(Fault, match="differ"):
-        check_one(FITS, ("conflict", "large-first", "sync"))

@@ -21,7 +21,7 @@ def test_every_search_is_listed_with_its_purpose(capsys: pytest.CaptureFixture[s
     assert all(len(line) > 40 for line in lines)
 
 
-@pytest.mark.parametrize("name", ["exact-packers", "packings", "search-rules", "two-simulators"])
+@pytest.mark.parametrize("name", ["exact-packers", "search-rules", "two-simulators"])
 def test_a_search_of_a_few_seeds_finds_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--first", "7", "--count", "3"]) == 0
     printed = capsys.readouterr().out

@@ -1,11 +1,8 @@
 """``validate``, ``calibrate``, ``diff``, ``arena`` and lists: the command line's answers, as values."""
 
-import json
-
 import pytest
 
 import chipmodel as cm
-from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 TRANSFERS = ROOT / "tests" / "data" / "hardware" / "luna_transfer.csv"
@@ -22,16 +19,6 @@ def test_a_wrong_constant_is_fitted() -> None:
     assert [row["field"] for row in found.rows()] == list(found.changes)
     with pytest.raises(cm.BadInput, match="for tables of networks"):
         cm.calibrate(TRANSFERS, free=["psram.clock_mhz"])
-
-
-def test_an_arena_is_that_of_the_command_line(call: Call) -> None:
-    found = cm.arena(MODEL, node_limit=1000)
-    _, out, _ = call("arena", MODEL, "--node-limit", "1000", "--json", "-")
-    assert json.loads(found.to_json()) == json.loads(out)
-    assert found.bound <= found.head_bytes <= found.runtime_bytes
-    again = cm.arena(found.model, node_limit=1000)
-    assert again.head_bytes == found.head_bytes
-    assert sum(row["tensor"] is not None for row in found.rows()) > 1
 
 
 @pytest.mark.parametrize("seconds", [0, 1e-6, None])

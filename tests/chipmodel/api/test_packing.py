@@ -16,20 +16,6 @@ def test_buffers_are_packed_and_checked() -> None:
     assert [row["offset"] for row in packing.rows()] == [packing.offsets[name] for name in "abc"]
 
 
-def test_columns_are_those_of_the_command_line() -> None:
-    rows = [
-        {"id": "a", "lower": 0, "upper": 3, "size": 10, "alignment": 8},
-        {"id": "b", "lower": 1, "upper": 5, "size": 20, "pinned": 16},
-    ]
-    packing = cm.pack(rows)
-    assert packing.offsets == {"a": 0, "b": 16}
-    assert cm.check(packing, rows).correct
-    with pytest.raises(cm.BadInput, match="unknown column 'aligment'"):
-        cm.pack([{**rows[0], "aligment": 8}])
-    with pytest.raises(cm.BadInput, match="a buffer has 3 values"):
-        cm.pack([("a", 0, 3)])
-
-
 def test_a_capacity_too_small_is_proven_so() -> None:
     packing = cm.pack(BUFFERS, capacity=29)
     assert (packing.fits, packing.status) == (False, "infeasible")

@@ -26,16 +26,6 @@ def planned() -> cm.ProgramPlan:
     return cm.plan(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"), streamer="ping-pong")
 
 
-def test_the_plan_is_that_of_the_command_line(planned: cm.ProgramPlan, call: Call) -> None:
-    size = ("--set", "shared_memory.bytes=24KiB")
-    code, out, err = call("plan", TINY, *size, "--streamer", "ping-pong")
-    assert code == 0
-    assert out == planned.to_json()
-    assert planned.headline() in err
-    assert planned.to_dict()["set"] == ["shared_memory.bytes=24KiB"]
-    assert planned.fits
-
-
 def test_its_buffers_are_a_table(planned: cm.ProgramPlan) -> None:
     rows = planned.rows()
     assert max(int(str(row["offset"])) + int(str(row["bytes"])) for row in rows) == planned.peak_bytes

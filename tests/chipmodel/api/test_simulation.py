@@ -1,6 +1,5 @@
 """``simulate``: the command line's answer, as a value."""
 
-import json
 import re
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 import chipmodel as cm
 from chipmodel.api.simulation import PLOTLY
-from tests.support.command_line import Call
 from tests.support.folders import ROOT
 
 TINY = "zoo:ds_cnn"
@@ -18,17 +16,6 @@ ARMS = ROOT / "workloads" / "early_exit.yaml"
 @pytest.fixture(scope="module")
 def run() -> cm.Simulation:
     return cm.simulate(TINY, cm.chip("luna-arcs", shared_memory__bytes="24KiB"))
-
-
-def test_the_document_is_that_of_the_command_line(run: cm.Simulation, call: Call) -> None:
-    _, out, _ = call("simulate", TINY, "--set", "shared_memory.bytes=24KiB", "--json", "-")
-    document = json.loads(out)
-    assert json.loads(run.to_json()) == document
-    assert (run.cycles, run.peak_bytes) == (document["total_cycles"], document["peak_bytes"])
-    assert run.bound.cycles == document["lower_bound_cycles"]
-    assert run.milliseconds == document["milliseconds"]
-    assert run.fits
-    assert run.gap == pytest.approx(run.cycles / run.bound.cycles - 1)
 
 
 def test_its_ops_are_a_table_whose_columns_add_up(run: cm.Simulation) -> None:

@@ -23,22 +23,6 @@ def test_it_says_the_head_to_the_byte_and_writes_the_model(model: Path, call: Ca
     assert METADATA in out_file.read_bytes()
 
 
-def test_json_has_the_offsets(model: Path, call: Call) -> None:
-    code, out, _ = call("arena", str(model), "--json", "-")
-    answer = json.loads(out)
-    assert code == 0
-    assert (answer["head_bytes"], answer["status"]) == (3456, "optimal")
-    assert len(answer["offsets"]) > len(answer["requests"])
-
-
-def test_plan_writes_the_same_model(model: Path, call: Call) -> None:
-    by_arena, by_plan = model.with_name("a.tflite"), model.with_name("p.tflite")
-    assert call("arena", str(model), "--write-model", str(by_arena))[0] == 0
-    plan = ("plan", str(model), "--streamer", "sync", "-o", str(model.with_name("p.json")))
-    assert call(*plan, "--write-model", str(by_plan))[0] == 0
-    assert by_arena.read_bytes() == by_plan.read_bytes()
-
-
 def test_other_files_have_no_arena(tmp_path: Path, call: Call) -> None:
     code, _, err = call("plan", "zoo:resnet8", "--write-model", str(tmp_path / "x.tflite"))
     assert (code, "--write-model is for TFLite files" in err) == (2, True)

@@ -77,15 +77,6 @@ def test_each_length_has_the_cycles_of_its_own_plan(tmp_path: Path, call: Call) 
 
 
 @pytest.mark.slow
-def test_more_tokens_in_a_row_take_as_long_each() -> None:
-    cycles: list[int] = []
-    for inferences in (TOKENS, 8):
-        program = cm.load("zoo:stories?variant=260K&past=63", inferences=inferences)
-        cycles.append(cm.simulate(program, CHIP, **OPTIONS).to_dict()["steady_state"]["further_cycles"])
-    assert cycles[0] == cycles[1]
-
-
-@pytest.mark.slow
 def test_a_model_in_a_file_has_its_sizes_by_name(tmp_path: Path, call: Call) -> None:
     file = decoder(tmp_path / "decoder.onnx")
     code, out, _ = call("decode", str(file), "--context", "1..5", *QUICK, "--json", "-")

@@ -26,20 +26,6 @@ def write(folder: Path, call: Call, workload: str, *options: str) -> tuple[Path,
     return files
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workload", ["zoo:resnet8", "zoo:branchynet"])
-def test_pack_finds_the_plans_own_bound_and_no_worse_peak(workload: str, tmp_path: Path, call: Call) -> None:
-    plan, result = write(tmp_path, call, workload, "--packer", "exact")
-    table = tmp_path / "plan.csv"
-    assert call("export", plan, "--as", "minimalloc", "-o", table) == (0, "", "")
-    simulated = json.loads(result.read_text())
-    code, out, _ = call("pack", table, "--node-limit", "20000", "--json", "-")
-    packed = json.loads(out)
-    assert code == 0
-    assert packed["lower_bound_bytes"] == simulated["peak_lower_bound_bytes"]
-    assert packed["peak_bytes"] <= simulated["peak_bytes"]
-
-
 def first_words(commands: list[dict[str, Any]]) -> list[str]:
     """What the plan file says in its own keys: the kind and the name of each command, in order."""
     said: list[str] = []

@@ -124,13 +124,6 @@ def test_two_file_options_that_name_one_file_are_refused_before_any_work(
         assert contents(tmp_path) == before
 
 
-def test_the_pairs_are_those_of_all_commands_that_write() -> None:
-    number = {name: len(list(pairs(name))) for name in COMMANDS}
-    assert {name for name, many in number.items() if not many} == {"examples", "schema"}
-    assert number["simulate"] == 5 * 3 + 10
-    assert sum(number.values()) > 40
-
-
 def test_the_store_that_nobody_names_is_not_lost_either(tmp_path: Path) -> None:
     study, store = tmp_path / "s.yaml", tmp_path / "s.sqlite"
     study.write_text("workloads: zoo:ds_cnn\n")

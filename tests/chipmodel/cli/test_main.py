@@ -9,10 +9,8 @@ import pytest
 
 from chipmodel.studies.store import read_rows
 from tests.support.command_line import Call
-from tests.support.folders import ROOT
 
 TINY = "zoo:resnet8"
-ARMS = str(ROOT / "tests" / "data" / "cases" / "if_arm_shape.onnx")
 
 
 def test_json_on_stdout_is_one_document_and_nothing_else(call: Call) -> None:
@@ -44,34 +42,6 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, call: Call) -> None
 
 
 @pytest.mark.slow
-def test_a_written_plan_passes_the_check_and_a_damaged_one_does_not(tmp_path: Path, call: Call) -> None:
-    plan = tmp_path / "plan.json"
-    memory = "--set=shared_memory.bytes=40KiB"
-    assert call("simulate", TINY, memory, "--plan", str(plan))[0] == 0
-    code, out, _ = call("check", str(plan), TINY)
-    assert (code, out[:7]) == (0, "correct")
-    document = json.loads(plan.read_text())
-    document["buffers"][0]["offset"] += 16
-    plan.write_text(json.dumps(document))
-    code, out, _ = call("check", str(plan), TINY)
-    assert (code, out[:5]) == (1, "wrong")
-    code, out, _ = call("check", str(plan), TINY, "--json", "-")
-    assert (code, json.loads(out)["correct"]) == (1, False)
-    code, out, _ = call("check", str(plan), "zoo:ds_cnn")
-    assert code == 1
-
-
-@pytest.mark.parametrize("options", [(), ("--value", "sr=16000")])
-def test_an_if_with_an_arm_for_other_shapes_runs(options: tuple[str, ...], call: Call) -> None:
-    """ONNX Runtime gives a result of the shape (1, 8)."""
-    code, out, err = call("simulate", ARMS, "--shape", "n=8", *options, "--json", "-")
-    assert code == 0, err
-    assert ("arm 'else' is left out" in err) == (not options)
-    assert ("'sr'" in err) == (not options)
-    assert json.loads(out)["fits"]
-
-
-@pytest.mark.slow
 def test_what_does_not_fit_exits_1(call: Call) -> None:
     code, out, err = call("simulate", TINY, "--set", "shared_memory.bytes=12KiB", "--no-spill")
     assert (code, out) == (1, "")
@@ -85,16 +55,6 @@ def test_what_does_not_fit_exits_1(call: Call) -> None:
     assert code == 1
     assert json.loads(out)["fits"] is False
     assert "does not fit" in err
-
-
-def test_the_list_of_planners_as_a_document(tmp_path: Path, call: Call) -> None:
-    code, out, _ = call("planners", "--json", "-")
-    call("planners", "--json", str(tmp_path / "planners.json"))
-    assert (tmp_path / "planners.json").read_text() == out
-    rows = json.loads(out)["planners"]
-    assert code == 0
-    assert ("npu_model", "ne16") in {(row["kind"], row["name"]) for row in rows}
-    assert all(row["title"] and row["source"] for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -183,37 +143,3 @@ def test_the_main_job_takes_few_calls_and_little_memory() -> None:
     assert json.loads(done.stdout)["workload"] == "resnet8"
     assert number < 1_500_000
     assert kilobytes < 150_000
-
-
-@pytest.mark.slow
-def test_weights_beyond_psram_do_not_fit(tmp_path: Path, call: Call) -> None:
-    file = tmp_path / "result.json"
-    in_psram = ("--chip", "stm32n6", "--set", "weights.memory=psram")
-    small = (*in_psram, "--set", "psram.bytes=64KiB")
-    code, out, err = call("simulate", TINY, *small, "--json", str(file))
-    answer = json.loads(file.read_text())
-    assert code == 1
-    assert "does not fit" in out
-    assert (answer["fits"], answer["fits_psram"], answer["fits_shared_memory"]) == (False, False, True)
-    assert answer["psram_bytes"] > answer["psram_capacity_bytes"] == 65536
-    needs = f"{answer['psram_bytes']:,} B of 65,536 B"
-    assert f"does not fit: Psram needs {needs}, and the weights alone take" in err
-    assert f"--set psram.bytes={answer['psram_bytes']}" in err
-    enough = (*in_psram, "--set", f"psram.bytes={answer['psram_bytes']}")
-    assert call("simulate", TINY, *enough)[0] == 0
-
-    code, plan, err = call("plan", TINY, *small, "--streamer", "sync")
-    assert code == 1
-    assert "does not fit: Psram needs" in err
-    (tmp_path / "plan.json").write_text(plan)
-    code, out, err = call("check", str(tmp_path / "plan.json"), TINY)
-    assert code == 1
-    assert "bytes of Psram, the chip has 65536" in out
-
-    code, out, _ = call("compare", TINY, *small, "--packers", "naive", "--streamers", "sync", "--json", "-")
-    rows = json.loads(out)
-    assert (code, rows["fits_psram"], rows["packers"][0]["fits"]) == (0, False, False)
-    assert (rows["streamers"][0]["fits"], rows["streamers"][0]["fits_psram"]) == (False, False)
-    code, out, _ = call("compare", TINY, *small, "--packers", "naive", "--streamers", "sync")
-    assert out.count("no: Psram") == 2
-    assert "Psram are needed." in " ".join(out.split())

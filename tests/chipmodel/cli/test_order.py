@@ -53,14 +53,3 @@ def test_a_plan_alone_and_an_order_that_was_changed(call: Call, tmp_path: Path) 
         code, out, _ = call("check", file, TIGHT[0])
         assert code == 1
         assert what in out
-
-
-@pytest.mark.slow
-def test_paths_and_cores_run_in_the_order_chosen(call: Call, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    gate = ("workloads/gated_vision.yaml", "--path", "worst", "--order", "best", "--json", "-")
-    code, out, _ = call("simulate", *gate)
-    assert (code, json.loads(out)["order"]["requested"]) == (0, "best")
-    cores = ("workloads/branches.yaml", "--set", "cores=2", "--order", "least-peak", "--plan", plan)
-    assert call("simulate", *cores)[0] == 0
-    assert call("check", plan, "workloads/branches.yaml")[0] == 0

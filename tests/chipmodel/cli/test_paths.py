@@ -10,7 +10,6 @@ import pytest
 from chipmodel.cli.main import commands
 from chipmodel.cli.simulate import path_word
 from chipmodel.errors import BadInput
-from solvers.branches.mergers import mergers
 from tests.support.command_line import Call
 from tests.support.folders import WORKLOADS
 
@@ -74,21 +73,6 @@ def test_words_and_choices_are_told_apart() -> None:
 
 
 GATED = str(WORKLOADS / "gated_vision.yaml")
-
-
-@pytest.mark.slow
-def test_simulate_merges_as_it_is_told(call: Call, tmp_path: Path) -> None:
-    peaks: dict[str, int] = {}
-    for name in mergers():
-        plan = str(tmp_path / f"{name}.json")
-        code, out, _ = call("simulate", GATED, "--merge", name, "--plan", plan, "--json", "-")
-        answer = json.loads(out)
-        assert (code, answer["merge"]) == (0, name)
-        peaks[name] = answer["peak_bytes"]
-        assert call("check", plan, GATED)[0] == 0
-    assert peaks["exact"] <= peaks["conflict"] < peaks["unified-block"] <= peaks["none"]
-    _, out, _ = call("simulate", GATED, "--json", "-")
-    assert json.loads(out)["peak_bytes"] == peaks["conflict"]
 
 
 TINY = "workloads/tiny_cnn.yaml"

@@ -103,16 +103,6 @@ def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_figures_are_written_into_a_folder_that_is_made(study: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "figures"
-    assert "exact is at" in run(str(study), "--figures", str(folder)).stdout
-    names = sorted(path.name for path in folder.iterdir())
-    assert names == [
-        f"{name}.{kind}" for name in ("peak-gaps", "peak-profile", "time") for kind in ("pdf", "svg")
-    ]
-
-
-@pytest.mark.slow
 def test_the_evaluation_section_links_the_figures_beside_it(study: Path, tmp_path: Path) -> None:
     section, folder = tmp_path / "paper" / "section.md", tmp_path / "plots"
     section.parent.mkdir()

@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.support.command_line import Call
 
 PLANNERS = ("--packer", "large-first", "--streamer", "sync")
@@ -44,23 +42,6 @@ def test_each_value_has_the_time_of_its_chip(tmp_path: Path, call: Call) -> None
     code, out, _ = call(*arguments)
     assert code == 0
     assert "Without effect: shared_memory.alignment." in out
-
-
-def _explained(call: Call, *arguments: str) -> float:
-    _, out, _ = call("simulate", "zoo:resnet8", "--streamer", "vendor", *arguments, "--json", "-")
-    return float(json.loads(out)["milliseconds"])
-
-
-@pytest.mark.slow
-def test_a_cause_leads_to_the_time_of_its_chip(call: Call) -> None:
-    code, out, _ = call("explain", "zoo:resnet8", "--chip", "stm32n6", "--measured", "50ms", "--json", "-")
-    assert code == 0
-    found = json.loads(out)
-    assert found["predicted_milliseconds"] == _explained(call, "--chip", "stm32n6")
-    assert found["measured_milliseconds"] == 50
-    assert "a CPU computes instead of the NPU" in found["causes"][0]["cause"]
-    (clock,) = (each for each in found["causes"] if each["set"] == ["core_mhz=250"])
-    assert clock["milliseconds"] == _explained(call, "--chip", "stm32n6", "--set", "core_mhz=250")
 
 
 def test_of_two_boards_each_group_is_taken_alone(call: Call, tmp_path: Path) -> None:

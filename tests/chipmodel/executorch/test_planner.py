@@ -210,15 +210,6 @@ def test_a_mem_id_inside_of_a_submodule_is_kept_though_it_is_planned_twice() -> 
     computes_the_same(module, sizes, "t")
 
 
-def test_a_method_that_is_planned_again_does_not_keep_what_was_chosen() -> None:
-    module = chain(8, 16)
-    planner = ExecutorchPlanner((ExecutorchMemory("fast", 1, 16), ExecutorchMemory("slow", 2, 99)))
-    assert plan(planner, module) == [0, 16, 8]
-    module.graph.nodes[1].spec.bytes = 4
-    assert plan(planner, module) == [0, 12, 0]
-    assert len(planner.answers) == 1
-
-
 def test_the_fast_memory_keeps_most_bytes() -> None:
     """24 of 8 + 16, 16 + 20, 20 + 8: the 20 go to the slow memory, which is fewer than 8 + 16 would be."""
     module = chain(8, 16, 20, 8)
@@ -285,20 +276,6 @@ def test_an_alias_of_what_is_not_planned_is_refused() -> None:
         plan(ExecutorchPlanner(), aliased(0, 4)[0], inputs=False)
 
 
-def test_an_alias_of_itself_is_refused() -> None:
-    module, alias = aliased(0, 16)
-    module.graph.nodes[0].spec.storage_base = alias
-    with pytest.raises(BadInput, match="is its own base"):
-        plan(ExecutorchPlanner(), module)
-
-
-def test_aliases_that_are_to_lie_in_two_memories_are_refused() -> None:
-    module, alias = aliased(0, 4)
-    alias.mem_id, module.graph.nodes[0].spec.mem_id = 2, 3
-    with pytest.raises(BadInput, match="specs that share bytes are to lie in memories 2, 3"):
-        plan(ExecutorchPlanner(), module)
-
-
 def test_an_arm_of_two_branches_is_refused() -> None:
     module = Module()
     x = module.placeholder(8)
@@ -337,20 +314,6 @@ def test_a_result_that_was_passed_through_two_branches_keeps_its_bytes() -> None
         (other,) = module.cond((arm(32), arm(16)), [module.graph.nodes[0]], [8], result)
         module.output([module.call([result, other], 8)])
         computes_the_same(module, plan(ExecutorchPlanner(), module), arms)
-
-
-def test_a_view_of_a_result_that_points_elsewhere_through_an_inner_branch_is_refused() -> None:
-    module, result = passed_through()
-    module.output([module.call([module.view(result)], 8)])
-    with pytest.raises(BadInput, match="remove_view_copy=False"):
-        plan(ExecutorchPlanner(), module)
-
-
-def test_submodules_that_another_planner_planned_are_refused() -> None:
-    module = two_branches()
-    plan(ExecutorchPlanner(), module)
-    with pytest.raises(BadInput, match="were not planned by this planner"):
-        ExecutorchPlanner()(1, [module.graph.nodes[0].spec], module, None, 0)
 
 
 def test_another_device_is_planned_alone_and_has_none_of_the_memories() -> None:

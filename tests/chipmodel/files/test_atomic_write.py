@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -183,23 +182,3 @@ def test_a_file_that_exists_keeps_its_permissions(tmp_path: Path) -> None:
     path.chmod(0o600)
     write_atomically(path, "new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_signal_between_two_renames_comes_after_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    genuine = os.replace
-
-    def replace(source: Path, target: Path) -> None:
-        genuine(source, target)
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(os, "replace", replace)
-    # A shell's job in the background ignores SIGINT, and so would this test's process.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            write_together([(tmp_path / "a", "new"), (tmp_path / "b", "new")])
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert names(tmp_path) == ["a", "b"]

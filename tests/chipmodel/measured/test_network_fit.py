@@ -1,7 +1,6 @@
 """A fit finds the numbers that made the measurements, and refuses more than they carry."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
@@ -82,23 +81,6 @@ def test_what_cannot_be_fitted_is_refused(free: tuple[str, ...], fault: str) -> 
     assert refusal.value.what == fault
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("board", "free", "fault"),
-    [
-        ("npu.launch_cycles=1", "npu.launch_cycles", "runs away: from 9640 to 1"),
-        (PORTS.replace("+", "=154000+") + "=154000", PORTS, "runs away: from 1.69 to "),
-    ],
-)
-def test_a_number_that_runs_away_is_refused(board: str, free: str, fault: str) -> None:
-    """Fits to boards where a launch takes no time, and where operands take none: any smaller launch and any
-    quicker port would do as well."""
-    with pytest.raises(BadInput) as refusal:
-        fit(measured_on(*board.split("+")), BOARD, (free,))
-    assert refusal.value.what.startswith(f"{free} {fault}")
-    assert "howto/chip.md" in str(refusal.value.hint)
-
-
 def test_one_family_is_refused() -> None:
     """No other one could test the fit."""
     table = measured_on("npu.launch_cycles=5000")
@@ -126,18 +108,6 @@ def test_a_number_beyond_its_limit_is_not_tried() -> None:
 def test_numbers_that_a_chip_does_not_use_are_not_free() -> None:
     assert free_numbers(load_chip("corstone-320")) == ()
     assert "npu.launch_cycles" not in free_numbers(load_chip("luna-arcs"))
-
-
-@pytest.mark.slow
-def test_rows_of_one_workload_count_once() -> None:
-    """Nine copies of one slow row move the fit no more than one copy does."""
-    table = measured_on()
-    slow = replace(table.rows[0], cells={**table.rows[0].cells, "milliseconds": Fraction(9)})
-    once, often = (
-        fit(MeasuredTable(table.file, table.kinds, (*table.rows[1:], *copies)), BOARD, ("npu.launch_cycles",))
-        for copies in ((slow,), (slow,) * 9)
-    )
-    assert once.changes == often.changes
 
 
 def test_a_network_that_cannot_be_loaded_names_its_line() -> None:

@@ -94,13 +94,6 @@ def test_there_is_nothing_to_compare_with(request_: PlanRequest) -> None:
     assert with_vendor(result, request_) is result
 
 
-@pytest.mark.slow
-def test_a_plan_of_the_tool_that_does_not_fit_is_not_shown() -> None:
-    small = asked("zoo:resnet8", "ping-pong", "stm32n6", "shared_memory.bytes=256")
-    result = run(asked("zoo:resnet8"))
-    assert with_vendor(result, small).vendor is None
-
-
 def test_on_several_cores() -> None:
     result = answered(asked("zoo:resnet8", "ping-pong", "stm32n6", "cores=2"))
     assert result.vendor is not None

@@ -1,13 +1,10 @@
 """Plans with cascades allowed: never slower than without, and by the streamer that was asked for."""
 
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
-from chipmodel.cascades.rewrite import with_cascades
-from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.cascade_search import rank
@@ -15,15 +12,12 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.verify.commands import verify
-from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import StreamerPortfolio
 from dma.streamers import prefetch_greedy
 from dma.streamers.race import StreamerRace
 from tests.support.chips import with_memory
-from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 
@@ -101,56 +95,3 @@ def test_a_candidate_is_tried_again_with_less_memory() -> None:
     second = race.next()
     assert second is not None
     assert second.budget == 20_000
-
-
-def _wide() -> Program:
-    """Convolutions on images of 16 rows by 96 columns and more."""
-    b = ProgramBuilder("wide")
-    x = b.conv("stem", b.input("image", (1, 3, 24, 192)), 8, 3, stride=2, pad=1)
-    x = b.conv("deep", x, 8, 3, pad=1, groups=8)
-    x = b.conv("next", b.conv("point", x, 16, 1), 16, 3, pad=1, stride=2, groups=16)
-    b.output(b.dense("head", b.flatten(b.pool("mean", x, None)), 4))
-    return b.build()
-
-
-@pytest.mark.slow
-def test_bands_of_columns_need_less_memory_and_are_right() -> None:
-    program, chip = _wide(), load_chip("alif-e7")
-    rows, banded = (
-        [each for each in least_memory_candidates(program, chip) if some == any(c.bands > 1 for c in each)]
-        for some in (False, True)
-    )
-    assert rows
-    peaks: list[int] = []
-    for candidate in (rows[0], banded[0]):
-        request = PlanRequest(program, chip, "large-first", "sync", spill=False, cascade="auto")
-        planned = plan_in_rounds(request, None, with_cascades(program, candidate))
-        members = tuple(each.members for each in planned.schedule.cascades)
-        assert verify(program, planned.commands, chip, members) == ()
-        run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
-        assert [verdict.faults for verdict in check_paths(run, {}, 1)] == [()]
-        peaks.append(planned.solved.peak)
-    assert peaks[1] < 0.9 * peaks[0]
-
-
-@pytest.mark.slow
-def test_a_tools_cascade_ends_at_what_several_ops_read() -> None:
-    """Inputs of skip connections are read twice; Vela ends a cascade there (``build_cascades``)."""
-    request = PlanRequest(
-        _program("zoo:mobilenetv2?input=96"),
-        with_memory(load_chip("imx93"), 65_536),
-        streamer="vendor",
-        cascade="auto",
-    )
-    planned = plan(request)
-    readers = Counter(name for op in request.program.ops() for name in dict.fromkeys(op.inputs))
-    ops = {op.name: op for op in request.program.ops()}
-    inside = [(set(each.ops), name) for each in planned.schedule.cascades for name in each.ops]
-    read_inside = {
-        output
-        for names, op in inside
-        for output in ops[op].outputs
-        if any(output in ops[other].inputs for other in names)
-    }
-    assert read_inside
-    assert all(readers[name] == 1 for name in read_inside)

@@ -1,12 +1,10 @@
 """Plans after a deadline: no search is begun, a plan is made all the same, and what is missing is named."""
 
-from random import Random
 from typing import Any
 
 import pytest
 
 from chipmodel.bounds.time_bound import time_bound
-from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -14,8 +12,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from solvers.core.deadline import Deadline
 from solvers.exact import portfolio
-from tests.support.chips import tiny_chip, with_memory
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.chips import with_memory
 from tests.support.work import CountedClock
 from workloads.load import load
 
@@ -57,25 +54,6 @@ def test_after_the_deadline_only_the_last_quick_rounds_are_begun() -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_that_does_not_fit_by_fragmentation_is_tried_with_less_memory_after_the_deadline() -> None:
-    rescued = 0
-    for seed in range(60):
-        chip = tiny_chip(Random(seed))
-        program = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6))
-        request = PlanRequest(program, chip, "short-first", "ping-pong", deadline=Deadline(0, lambda: 1))
-        try:
-            planned = plan(request)
-        except DoesNotFit:
-            continue
-        capacity = chip.shared_memory.bytes
-        fits = [each.peak <= capacity for each in planned.attempts]
-        assert planned.solved.peak <= capacity or not any(fits)
-        assert True not in fits[:-1]
-        rescued += len(fits) > 1 and fits[-1]
-    assert rescued > 1
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(6, 30, 3))
 def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None:
     """With the smallest slices AutoEncoder takes 3.8 M cycles, with ``sync`` 1.0 M, scheduled before."""
@@ -114,14 +92,3 @@ def test_a_plan_with_finer_cuts_is_made_after_the_deadline() -> None:
     chip = with_memory(load_chip("alif-e7"), 1_040)
     request = PlanRequest(load("zoo:autoencoder"), chip, streamer="auto", deadline=Deadline(0, lambda: 1))
     assert run(request).fits
-
-
-@pytest.mark.slow
-def test_a_short_limit_keeps_the_cascades_of_a_network_that_needs_them() -> None:
-    """MobileNetV2 takes 31.7 M cycles without cascades."""
-    chip, program = with_memory(load_chip("alif-e7"), 361_472), reuse(load("zoo:mobilenetv2"), "all")
-    deadline = Deadline(10, CountedClock(1))
-    planned = plan(PlanRequest(program, chip, streamer="auto", cascade="auto", deadline=deadline))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert planned.trace is not None
-    assert planned.trace.cycles < 13_000_000

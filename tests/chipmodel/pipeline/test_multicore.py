@@ -11,7 +11,6 @@ import pytest
 from chipmodel.answers.result import CorePlan
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Command, DmaStart
 from chipmodel.model.core_parts import same_core_groups, split, uses
@@ -20,18 +19,15 @@ from chipmodel.model.trace import Trace
 from chipmodel.model.tree import walk
 from chipmodel.passes.lower import lower
 from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.choices import CASCADE_AUTO
-from chipmodel.pipeline.multicore import plan_cores, run_cores
+from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.cores import verify_cores
 from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import tiny_chip
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through_cores
-from workloads.load import load
 
 PACKERS = ("naive", "sequential", "large-first", "short-first")
 STREAMERS = ("sync", "ping-pong", "ping-pong-across", "weight-pipeline")
@@ -119,16 +115,3 @@ def test_every_plan_is_correct_and_both_simulators_agree(batch: int) -> None:
     assert seen["waited"] > 1000
     assert seen["spilled"]
     assert seen["striped"]
-
-
-@pytest.mark.slow
-def test_cascades_of_cores_are_chosen_for_the_psram_that_they_share() -> None:
-    """Each core has cascades of its own, and none is slower than with a Psram of its own in mind."""
-    chip = load_chip("luna-csk6", ("cores=2", "shared_memory.bytes=20KiB"))
-    program = reuse(load("workloads/two_cores.yaml"), "all")
-    request = PlanRequest(program, chip, "large-first", "prefetch-greedy", cascade=CASCADE_AUTO)
-    chosen = run_cores(request, {})
-    core_of = {op.name: plan.core for plan in chosen.cores for op in plan.part.program.ops()}
-    alone = simulate_cores([each.commands for each in plan_cores(request, core_of)], chip, {})
-    assert chosen.trace.cycles <= alone.cycles
-    assert all(each.schedule.cascades for each in chosen.cores)

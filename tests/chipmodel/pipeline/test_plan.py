@@ -95,24 +95,6 @@ def test_a_plan_that_just_fits_is_enough() -> None:
     assert [a.peak for a in planned.attempts] == [6008]
 
 
-@pytest.mark.slow
-def test_fragmentation_costs_a_round_and_then_fits() -> None:
-    seen = 0
-    for seed in range(100):
-        random = Random(seed)
-        program, chip = random_program(seed, TreeShape(ops=5, depth=1, side=5, channels=6)), tiny_chip(random)
-        try:
-            planned = plan(PlanRequest(program, chip, "short-first", "ping-pong"))
-        except DoesNotFit:
-            continue
-        first, last = planned.attempts[0], planned.attempts[-1]
-        if first.peak > chip.shared_memory.bytes >= last.peak:
-            seen += 1
-            assert planned.solved.peak == last.peak
-            assert last.budget < first.budget
-    assert seen >= 2
-
-
 def test_a_result_has_its_synchronous_twin_beside_it() -> None:
     program = random_program(7, TreeShape(ops=6, depth=1))
     ping_pong = run(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong", sync_too=True))

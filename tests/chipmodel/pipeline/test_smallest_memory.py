@@ -13,7 +13,6 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
-from chipmodel.model.work import Recurrent
 from chipmodel.pipeline.plan import plan, with_smallest_peak
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
@@ -52,16 +51,6 @@ def test_mobilenet_v1_needs_less_than_with_the_cascades_of_vela(mobilenet: Memor
 
 
 @pytest.mark.slow
-def test_the_plans_fit_the_sizes_that_they_are_for(mobilenet: MemoryAnswer) -> None:
-    points = [plan for point in mobilenet.front for plan in (point.layer_by_layer, point.with_cascades)]
-    plans = [mobilenet.layer_by_layer, mobilenet.with_cascades, *points]
-    assert all(plan.peak_bytes <= plan.shared_memory_bytes for plan in plans if plan is not None)
-    for point in mobilenet.front:
-        for each in (point.layer_by_layer, point.with_cascades):
-            assert each is None or each.shared_memory_bytes <= point.shared_memory_bytes
-
-
-@pytest.mark.slow
 def test_more_memory_is_never_slower(mobilenet: MemoryAnswer) -> None:
     cycles = [
         point.with_cascades.total_cycles for point in mobilenet.front if point.with_cascades is not None
@@ -81,24 +70,6 @@ def test_a_network_without_large_tensors_gains_nothing() -> None:
     b.output(b.dense("second", b.dense("first", b.input("x", (1, 64)), 32), 64))
     answer = smallest_memory(PlanRequest(b.build(), load_chip("alif-e7"), streamer="prefetch-greedy"), 1)
     assert answer.with_cascades == answer.layer_by_layer
-
-
-@pytest.mark.slow
-def test_layers_of_which_the_last_state_is_needed_run_time_step_by_time_step() -> None:
-    """Two LSTMs of 100 steps of 64 units, weights in place: in memory are a few time steps and the states,
-    not the 6,400 B between the layers."""
-    b = ProgramBuilder("last state")
-    x = b.recurrent("first", b.input("x", (100, 1, 64)), 64, "lstm")
-    weights = [b.weight("second.weight", 4 * 64 * 128)]
-    work, steps = Recurrent(100, 64, 64, 4), b.reshape(x, (100, 1, 64))
-    (state,) = b.emit("lstm", "second", work, [steps], [(1, 1, 64)], weights=weights)
-    b.output(b.dense("scores", b.reshape(state, (1, 64)), 4))
-    chip = load_chip("alif-e7", ("weights.in_place=always",))
-    answer = smallest_memory(PlanRequest(b.build(), chip, streamer="sync"), 1)
-    assert answer.layer_by_layer.shared_memory_bytes == 12_800
-    assert 9 * 64 <= answer.with_cascades.shared_memory_bytes <= 16 * 64
-    assert answer.with_cascades.total_cycles <= 1.01 * answer.layer_by_layer.total_cycles
-    assert answer.lower_bound_bytes <= answer.with_cascades.shared_memory_bytes
 
 
 @pytest.mark.slow
@@ -175,34 +146,6 @@ def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPat
     assert found.plan == first.solved.plan
     # The bound of either holds for both.
     assert (found.peak, found.lower_bound, found.status) == (first.solved.peak, first.solved.peak, "optimal")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("packer", ["cp-sat", "state-search", "hill-climb"])
-def test_a_study_says_the_smallest_peak_whatever_the_capacity(packer: str) -> None:
-    text = "workloads: zoo:shufflenetv1\nchips: stm32n6\nstreamers: ping-pong\nnode_limit: 20000\n"
-    text += "set: {shared_memory.bytes: [3MiB]}\n"
-    cache = WorkerCache(load_workload)
-    rows = [answer(task, cache) for task in tasks(text + f"packers: [{packer}, large-first, exact]", Path())]
-    proven = rows[2].peak_bytes
-    assert (rows[0].status, rows[2].status) == ("optimal", "optimal")
-    assert rows[0].peak_bytes == rows[0].peak_lower_bound_bytes
-    if packer != "state-search":
-        assert rows[0].peak_bytes == proven
-
-
-@pytest.mark.slow
-def test_rows_of_one_packing_problem_share_its_digest() -> None:
-    text = "workloads: [zoo:shufflenetv1]\nchips: stm32n6\npackers: [large-first, short-first]\n"
-    cache = WorkerCache(load_workload)
-    rows = [
-        answer(task, cache)
-        for sizes in ("[3MiB, 4MiB]", "[1MiB]")
-        for task in tasks(text + f"set: {{shared_memory.bytes: {sizes}}}", Path())
-    ]
-    assert len({row.problem for row in rows[:2]}) == 1  # two packers, one schedule
-    assert rows[0].problem != rows[4].problem  # what is spilled at 1 MiB is another problem
-    assert all(row.problem for row in rows)
 
 
 def test_a_packing_is_the_same_problem_at_any_capacity(tmp_path: Path) -> None:

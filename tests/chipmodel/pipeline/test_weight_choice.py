@@ -6,15 +6,13 @@ from pathlib import Path
 import pytest
 
 import chipmodel
-from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.pipeline.plan import choose_weights, plan
-from chipmodel.pipeline.plan_export import plan_of, plan_of_planned
+from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rows_choice import estimated_cycles
 from chipmodel.pipeline.run import run
-from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import in_place_ops
@@ -126,27 +124,6 @@ def cycles(asked: PlanRequest) -> int:
     return simulate(plan(asked).commands, asked.chip, {}).cycles
 
 
-@pytest.mark.slow
-def test_a_plan_in_short_memory_is_right_and_much_faster() -> None:
-    asked = request_of_rows(16 << 10)
-    found = plan(asked)
-    assert [name for name, _ in found.schedule.in_rows] == [
-        f"conv{number}.{kind}" for number in (2, 3, 4, 5) for kind in ("depthwise", "pointwise")
-    ]
-    assert not found.schedule.spilled
-    assert not verify_file(asked.program, plan_of_planned(found, asked.chip, "alif-e7", ()), asked.chip)
-    [verdict] = check_paths(PlanRun(asked.program, [found.commands], 16 << 10), {})
-    assert not verdict.faults
-    assert cycles(asked) < 0.6 * cycles(replace(asked, rows_in_place=False))
-
-
-@pytest.mark.slow
-def test_a_little_more_memory_is_not_slower() -> None:
-    """Both sizes try the same amounts of memory for tensors."""
-    less, more = (cycles(request_of_rows(size, "auto")) for size in (16_384, 17_040))
-    assert more <= less < 80_000
-
-
 def test_the_estimate_knows_where_weights_have_no_room() -> None:
     """Two ops' weights of 5,184 B fit next to tensors of 11,200 B, so that all are loaded ahead; next to
     11,520 B they do not. With less memory 4,352 B are loaded for each of three steps."""
@@ -169,14 +146,3 @@ def test_it_is_an_option(change: dict[str, object]) -> None:
 def test_nothing_changes_where_there_is_room() -> None:
     asked = request_of_rows(32 << 10)
     assert plan(asked).commands == plan(replace(asked, rows_in_place=False)).commands
-
-
-@pytest.mark.slow
-def test_the_smallest_memory_is_a_tensor_and_a_few_rows() -> None:
-    answer = smallest_memory(replace(request_of_rows(1 << 20, "sync"), cascade="off"), 0)
-    assert answer.layer_by_layer.shared_memory_bytes > 2 * 8_000
-    assert 8_000 + 2 * 320 < answer.lower_bound_bytes <= answer.with_cascades.shared_memory_bytes < 9_728
-    assert dict(answer.with_cascades.in_place_by_rows) == {
-        f"conv{number}.{kind}": 1 for number in (2, 3, 4, 5) for kind in ("depthwise", "pointwise")
-    }
-    assert not answer.with_cascades.moves_tensors

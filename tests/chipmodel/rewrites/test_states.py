@@ -193,25 +193,6 @@ def test_what_is_new_in_a_cache_takes_the_place_of_the_oldest() -> None:
     assert many.outputs == ("head",)
 
 
-def test_tokens_of_several_heads_lie_one_after_another() -> None:
-    many = carrying("heads", 3)
-    validate_program(many)
-    for kind in ("key", "value"):
-        name = f"past_key_values.0.{kind}"
-        assert [op.kind for op in many.ops() if name in op.outputs] == ["fill", "collect"]
-        assert many.tensors[name].stored.order == (0, 2, 1, 3)
-    assert [op.whole for op in many.ops() if op.name == "mix"] == [(1,)]
-
-
-def test_the_newest_part_of_another_growing_value_is_kept() -> None:
-    many = carrying("copied", 3)
-    validate_program(many)
-    ends = [op for op in many.ops() if op.name.endswith(".next")]
-    assert [op.kind for op in ends] == ["slice", "slice"]
-    assert [many.tensors[op.outputs[0]].bytes for op in ends] == [56, 56]
-    assert many.outputs == ("head",)
-
-
 def test_a_longer_value_is_copied_as_soon_as_it_is_read() -> None:
     many = carrying("copied", 3)
     (loop,) = (node for node in many.body if isinstance(node, Loop))
@@ -284,13 +265,6 @@ def test_an_update_is_written_where_the_cache_lies_unless_it_is_read_later(form:
         writing = [op for op in many.ops() if "cache" in op.outputs]
         assert [op.kind for op in writing] == ["fill", made]
         assert [op.slices for op in writing if op.collects] == [8] * (made == "collect")
-
-
-def test_parts_of_a_concat_that_read_nothing_of_a_slice_load_nothing_of_it() -> None:
-    many = carrying("grown then cut, read late", 3)
-    chip = load_chip("gap9-psram").with_memory(192)
-    plan = plan_of(run(PlanRequest(many, chip, streamer="prefetch-greedy")), "gap9-psram", ())
-    assert check_plan(many, plan, chip)[1] == ()
 
 
 def test_rows_of_an_update_that_are_no_divisor_of_the_cache() -> None:

@@ -22,7 +22,6 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import LOOP, steady, unrolled
-from chipmodel.timing.transfer import least_cost
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -31,7 +30,6 @@ from tests.support.random_commands import random_path
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
-from workloads.zoo import build
 
 
 def chain(layers: int = 3, features: int = 64) -> Program:
@@ -193,20 +191,6 @@ def test_weights_stay_as_far_as_they_fit() -> None:
 
 
 @pytest.mark.slow
-def test_the_bound_knows_that_each_inference_loads_what_memory_cannot_keep() -> None:
-    """Four layers of 4,352 B in 6 KiB: each of five further inferences loads at least 11,264 B of them."""
-    chip = with_memory(LUNA_LIKE, 6 * 1024)
-    flat = unrolled(steady(chain(4), 6))
-    _, each = least_cost(chip, "weights")
-    for cascades in (False, True):
-        known = time_bound(flat, chip, {}, cascades=cascades, inferences=6).cycles
-        assert known >= (17_408 + 5 * 11_264) * each
-        assert check(steady(chain(4), 6), chip, "resident-knapsack")
-        roomy = time_bound(flat, with_memory(chip, 17_408), {}, cascades=cascades, inferences=6).cycles
-        assert roomy < 17_408 * 2 * each
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workload", "streamer"),
     [
@@ -228,15 +212,3 @@ def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: 
         trace = simulate(planned.commands, chip, path)
         bound = time_bound(unrolled(program, int(path[LOOP])), chip, path)
         assert trace.cycles >= bound.cycles
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "on"), [("ds_cnn", "gap9-psram"), ("autoencoder", "luna-csk6")])
-def test_exact_is_the_quickest_on_the_networks_of_mlperf_tiny(name: str, on: str) -> None:
-    program, chip = reuse(steady(build(name), 3), "all"), with_memory(load_chip(on), 128 * 1024)
-    cycles = {
-        streamer: simulate(plan(PlanRequest(program, chip, "large-first", streamer)).commands, chip).cycles
-        for streamer in ("ping-pong", "resident-knapsack", "exact:5")
-    }
-    assert min(cycles, key=lambda streamer: cycles[streamer]) == "exact:5"
-    assert cycles["exact:5"] >= time_bound(unrolled(program), chip, {}).cycles

@@ -1,6 +1,5 @@
 """One point, answered: the same as ``simulate`` and ``pack`` say, and every way it can go wrong a row."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,6 @@ from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.energy import result_energy
-from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
@@ -71,50 +69,6 @@ def test_a_row_has_the_energy_of_its_run_where_the_chip_file_says_it(cores: str)
     assert unknown.microjoules is None
 
 
-def test_mergers_have_bounds_of_their_own() -> None:
-    """By the exact packer; of conflict it is the bound of the buffers."""
-    text = "workloads: workloads/gated_vision.yaml\npackers: exact\nstreamers: sync\nnode_limit: 20000\n"
-    rows = {r.point.merge: r for r in answered(text + "merges: [none, unified-block, conflict]")}
-    assert all(row.peak_bytes == row.merger_lower_bound_bytes for row in rows.values())
-    assert len({row.problem for row in rows.values()}) == 1
-    assert rows["conflict"].merger_lower_bound_bytes == rows["conflict"].peak_lower_bound_bytes
-    assert (rows["none"].merger_gap or 0) > 0
-    assert rows["none"].packer_gap == 0
-
-
-@pytest.mark.slow
-def test_a_search_on_several_cores_keeps_the_limits_and_goes_on_to_the_smallest_peak(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[object] = []
-
-    def noted(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-        seen.append(request.limits)
-        return plan(request, path)
-
-    monkeypatch.setattr("chipmodel.pipeline.multicore.plan_as_cut", noted)
-    text = "workloads: zoo:shufflenetv1\npackers: hill-climb\nstreamers: sync\nnode_limit: 2000\nseeds: 3\n"
-    (row,) = answered(text + "set: {cores: 2, shared_memory.bytes: 8MiB}")
-    assert set(seen) == {Limits(None, 2000, 3, 1)}
-    program = reuse(load("zoo:shufflenetv1"), "all")
-    chip = load_chip("luna-arcs", ["cores=2", "shared_memory.bytes=8MiB"])
-    limits = Limits(None, 2000, 3, 1)
-    first = run_cores(PlanRequest(program, chip, "hill-climb", "sync", limits=limits), {}).solved
-    assert (first.peak, first.status) > (row.peak_bytes, row.status) == (961_960, "optimal")
-    assert row.peak_lower_bound_bytes == first.lower_bound == 961_960
-    assert row.problem
-
-
-@pytest.mark.slow
-def test_what_a_worker_keeps_changes_no_answer() -> None:
-    asked = tasks("packers: [large-first, pool]\nstreamers: [sync, ping-pong]\nchips: [gap9-psram, esp32s3]")
-    shared = cache()
-    together = [answer(task, shared).timeless for task in asked]
-    alone = [answer(task, cache()).timeless for task in reversed(asked)]
-    assert together == alone[::-1]
-    assert len(shared.workloads) == 4
-
-
 def test_a_packing_is_minimised_and_then_compared_with_its_capacity(tmp_path: Path) -> None:
     # Three of 4 at once at time 0 and 4: 12 bytes at least; large-first on lifetimes in a chain meets that.
     lines = ["id,lower,upper,size", "b1,0,3,4", "b2,3,9,4", "b3,0,9,4", "b4,9,21,4", "b5,0,21,4"]
@@ -132,17 +86,6 @@ def test_a_heuristic_that_misses_the_capacity_proves_nothing() -> None:
     (row,) = answered("workloads: 'guillotine:n=40,seed=1'\npackers: large-first")
     assert some(row.peak_bytes) > (row.capacity_bytes or 0) == 1 << 20
     assert (row.status, row.fits) == ("does not fit", False)
-
-
-@pytest.mark.slow
-def test_the_seed_and_the_limits_reach_the_search() -> None:
-    text = "workloads: 'guillotine:n=60,seed=2'\npackers: hill-climb\n"
-    seeds = [row.trajectory[-1].peak_bytes for row in answered(text + "seeds: [0, 1, 2, 3]\nnode_limit: 300")]
-    assert len(set(seeds)) > 1
-    again = [row.trajectory[-1].peak_bytes for row in answered(text + "seeds: [0, 1, 2, 3]\nnode_limit: 300")]
-    assert seeds == again
-    short, long = (answered(text + f"node_limit: {n}")[0] for n in (1, 3000))
-    assert (short.peak_bytes or 0) > (long.peak_bytes or 0)
 
 
 @pytest.mark.parametrize(
@@ -185,14 +128,6 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
     assert {(each.nodes, each.seed) for each in seen} == {(5, 1)}
 
 
-@pytest.mark.slow
-def test_no_room_is_no_fault(tmp_path: Path) -> None:
-    (row,) = answered("workloads: zoo:mobilenetv2\nset: {shared_memory.bytes: 1KiB}")
-    assert row.status == "does not fit"
-    assert row.peak_bytes is None
-    assert "hint" in row.error
-
-
 def test_bad_input_is_a_failed_row_with_its_place_and_hint(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
     (row,) = answered("workloads: w.yaml", tmp_path)
@@ -227,11 +162,6 @@ def test_a_file_that_changes_after_it_was_asked_is_not_stored_as_what_it_was(tmp
     row = answer(task, cache())
     assert row.status == "failed"
     assert "changed while the study ran" in row.error
-
-
-def test_a_tflite_file_is_a_workload() -> None:
-    (row,) = answered("workloads: workloads/residual.tflite\npackers: large-first\nstreamers: sync\n", ROOT)
-    assert row.total_cycles, row.error
 
 
 def test_options_of_workloads(tmp_path: Path) -> None:

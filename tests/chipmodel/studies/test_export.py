@@ -2,7 +2,6 @@
 
 import csv
 import io
-import sqlite3
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -143,10 +142,3 @@ def test_the_question_is_read_back_from_a_store(tmp_path: Path) -> None:
     assert read_stored("", tmp_path) == DesignQuestion()
     with pytest.raises(BadInput, match="no study writes"):
         read_stored('[{"milliseconds": "soon"}, [], []]', tmp_path)
-
-
-def test_a_store_of_before_has_no_question(tmp_path: Path) -> None:
-    file = _run(tmp_path, "1")
-    with sqlite3.connect(file.with_suffix(".sqlite")) as link:
-        link.execute("DELETE FROM header WHERE name = 'designs'")
-    assert report(file).results.requirements == Requirements()

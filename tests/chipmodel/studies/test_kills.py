@@ -90,15 +90,6 @@ def test_a_cluster_has_the_bytes_of_this_machine_though_a_worker_is_killed(folde
     assert parquet_bytes(local, False) == parquet_bytes(remote, False)
 
 
-def test_what_cannot_be_loaded_fails_alike_on_a_cluster(folder: Path, made: Any) -> None:
-    (folder / "bad.yaml").write_text("name: w\nops:\n  - {op: conv3d}\n")
-    asked = tasks("workloads: [bad.yaml, zoo:ds_cnn]\nchips: [gap9-psram]", folder)
-    local = run(folder / "local.sqlite", asked, LocalPool(1))
-    remote = run(folder / "dask.sqlite", asked, Cluster(made.scheduler_address))
-    assert [each.status for each in local] == ["failed", "optimal"]
-    assert csv_bytes(local, False) == csv_bytes(remote, False)
-
-
 @pytest.mark.slow
 def test_workers_with_another_chipmodel_are_refused(
     folder: Path, made: Any, monkeypatch: pytest.MonkeyPatch

@@ -16,17 +16,14 @@ from chipmodel.pipeline.run import run as run_pipeline
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies import pages as study_pages
-from chipmodel.studies.answer import WorkerCache, answer
-from chipmodel.studies.pages import chosen, page_of, pages_of
+from chipmodel.studies.pages import chosen, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.study_file import Study
 from chipmodel.studies.task import PointTask
-from chipmodel.studies.workload import load_workload
 from reports.run.page import render_page
-from reports.template import PLOTLY_FILE, plotly_script
-from reports.words import size
+from reports.template import PLOTLY_FILE
 from tests.chipmodel.studies.support import row, tasks
-from tests.reports.pages import data_of, read
+from tests.reports.pages import data_of
 from workloads.load import load
 
 STUDY = "workloads: [zoo:ds_cnn, 'guillotine:n=12,seed=1']\npackers: [large-first, exact]\n"
@@ -43,17 +40,6 @@ def file(tmp_path: Path) -> Path:
 def run(*words: object) -> str:
     found = CliRunner().invoke(report, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
     return found.stdout
-
-
-def test_a_page_has_the_peak_of_the_row_that_packed_the_buffers_of_its_case() -> None:
-    text = "workloads: zoo:resnet8\nstreamers: ping-pong\npackers: [naive, pool]\n"
-    for task in tasks(text):
-        row = answer(task, WorkerCache(load_workload))
-        assert row.point.buffers == "same"
-        assert (
-            f"({row.total_cycles:,} cycles at 300 MHz) and peaks at {size(row.peak_bytes or 0)}"
-            in page_of(task)
-        )
 
 
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
@@ -83,17 +69,6 @@ def test_all_points_with_a_plan_have_pages_that_the_report_links(file: Path, tmp
     before = {each.name: each.read_bytes() for each in plans.iterdir()}
     run(file.with_suffix(".sqlite"), "-o", page, "--points", plans)
     assert {each.name: each.read_bytes() for each in plans.iterdir()} == before
-
-
-def test_pages_of_networks_share_one_script_of_plotly(file: Path, tmp_path: Path) -> None:
-    plans = tmp_path / "plans"
-    run(file, "-o", tmp_path / "out.html", "--points", plans)
-    assert (plans / PLOTLY_FILE).read_bytes() == plotly_script()
-    _, rows = read_rows(file.with_suffix(".sqlite"))
-    for each in rows:
-        page = (plans / f"{each.key[:16]}.html").read_text()
-        assert [a["src"] for _, a in read(page).tags if "src" in a] == [PLOTLY_FILE]
-        assert len(page.encode()) < len(plotly_script()) / 5
 
 
 def test_only_those_asked_for(file: Path, tmp_path: Path) -> None:

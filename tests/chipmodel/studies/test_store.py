@@ -280,26 +280,3 @@ def test_a_store_that_was_changed_is_refused(path: Path, statement: str, message
     with pytest.raises(BadInput) as refused:
         read_rows(path)
     assert message in str(refused.value)
-
-
-def test_a_schema_that_is_not_text_is_refused(path: Path) -> None:
-    damage(path, "VACUUM")
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE rows", b"CREATE \xd4ABLE rows"))
-    with pytest.raises(BadInput, match="not a store of a study: a name in it is not UTF-8"):
-        read_rows(path)
-
-
-def test_a_lock_that_stays_is_the_reason(
-    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with opened(path):
-        pass
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("chipmodel.studies.connection.BUSY_SECONDS", 0)
-    with (
-        pytest.raises(BadInput, match=r"locked by another process.*\n  hint: end what holds it"),
-        opened(path) as store,
-    ):
-        asked(store)
-    holder.close()

@@ -6,27 +6,20 @@ from functools import cache
 import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
-from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.aligned_cuts import aligned_cuts
 from chipmodel.geometry.interval import Interval
-from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Command, Compute, DmaStart, Located
+from chipmodel.model.commands import Command, Compute, Located
 from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.by_ways import plan_by_ways
-from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.plan_file import verify_file
 from dma.residency.loaded_rings import loaded_ring, may_roll
 from tests.dma.residency.test_loaded_rings import SLOW
 from tests.support.chips import with_memory
 from tests.support.narrowed import some
-from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 NAMES = ("first", "second", "last")
-SIZES = [768, 900, 1100]
-"""Bytes without room for rows ahead and with it, and for more rows of a step."""
 
 
 @cache
@@ -51,29 +44,9 @@ def planned(size: int) -> Planned:
     return some(plan_by_ways(request, {}))
 
 
-def loads(commands: tuple[Command, ...]) -> list[DmaStart]:
-    return [c for c in commands if isinstance(c, DmaStart) and c.at.rolls]
-
-
 def said(commands: tuple[Command, ...]) -> str:
     members = [each.members for each in planned(900).schedule.cascades]
     return "; ".join(verify(block(), commands, SLOW, members))
-
-
-def executed(found: Planned, commands: tuple[Command, ...]) -> list[str]:
-    members = tuple(each.members for each in found.schedule.cascades)
-    run = PlanRun(block(), [commands], SLOW.shared_memory.bytes, members)
-    return [fault for verdict in check_paths(run, {}) for fault in verdict.faults]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
-def test_each_row_is_loaded_once(size: int) -> None:
-    found, chip = planned(size), with_memory(SLOW, size)
-    assert sum(each.bytes for each in loads(found.commands)) == block().tensors["x"].bytes
-    assert not verify_file(block(), plan_of_planned(found, chip, "block", ()), chip)
-    assert not executed(found, found.commands)
-    assert simulate(found.commands, chip, {}) == step_through(found.commands, chip, {})
 
 
 @pytest.mark.parametrize(("size", "ahead"), [(768, {0}), (900, {6, 8})])
@@ -83,27 +56,6 @@ def test_rows_come_as_soon_as_those_in_their_places_have_been_read(size: int, ah
         each for each in planned(size).schedule.transfers if each.touched and each.part.share.rows.start > 3
     ]
     assert {each.due - each.issue for each in found} == ahead
-
-
-def test_rows_that_were_never_loaded_are_noticed_by_both() -> None:
-    found = planned(900)
-    commands = found.commands
-    before, late = loads(commands)[3:5]
-    wrong = tuple(replace(before, name=late.name) if c is late else c for c in commands)
-    assert "is not complete" in said(wrong)
-    assert executed(found, wrong)
-
-
-def test_rows_may_not_come_while_a_step_still_reads_those_in_their_places() -> None:
-    """A load one step earlier than it may be, which is before the last op of a group of steps."""
-    found = planned(900)
-    commands = list(found.commands)
-    late = loads(tuple(commands))[5]
-    steps = [n for n, c in enumerate(commands) if isinstance(c, Compute) and n < commands.index(late)]
-    commands.remove(late)
-    commands.insert(steps[-1], late)
-    assert "is in flight" in said(tuple(commands))
-    assert executed(found, tuple(commands))
 
 
 def test_what_a_cascade_makes_for_others_does_not_roll() -> None:

@@ -78,14 +78,6 @@ def claimed(commands: Commands, reloaded: tuple[str, ...]) -> str:
     return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [cascade]))
 
 
-@pytest.mark.parametrize("rolls", [True, False])
-def test_weights_that_are_loaded_again_pass(rolls: bool) -> None:
-    plan = reloading(rolls)
-    members = [cascade.members for cascade in plan.schedule.cascades]
-    assert members == [CascadeOps("a..c", ("a", "b", "c"), rolls, AGAIN)]
-    assert verify(PROGRAM, plan.commands, LUNA_LIKE, members) == ()
-
-
 def test_a_plan_says_whose_weights_are_loaded_again() -> None:
     commands = reloading().commands
     assert "no list of its ops" in claimed(commands, ("c", "a"))
@@ -139,13 +131,6 @@ def test_a_step_that_runs_before_its_rows_are_there() -> None:
     assert "'a' is not at" in faults(tuple(commands), True)
 
 
-def test_rows_computed_twice_in_a_rolling_cascade() -> None:
-    commands = planned(True).commands
-    last = steps_of(commands, "b")[-1]
-    at = commands.index(last)
-    assert "op 'b' do not cover its work exactly once" in faults((*commands[:at], last, *commands[at:]), True)
-
-
 def test_rows_left_out_where_they_may_be_computed_again() -> None:
     commands = planned(False).commands
     first = steps_of(commands, "b")[0]
@@ -164,36 +149,6 @@ def test_a_step_of_no_rows_or_channels(npu: Npu) -> None:
         wrong = tuple(step if command is first else command for command in commands)
         said = verify(PROGRAM, wrong, chip, [CascadeOps("a..c", ("a", "b", "c"), rolls=True)])
         assert f"step {first.label!r} computes nothing" in said
-
-
-def test_a_halo_that_is_one_row_short() -> None:
-    commands = planned(False).commands
-    second = steps_of(commands, "b")[1]
-    share = second.reads[0].part.share
-
-    def less(place: Located) -> Located:
-        rows = Interval(share.rows.start, share.rows.stop - 1)
-        part = replace(place.part, share=replace(share, rows=rows))
-        return replace(place, part=part, touched=Interval(0, 16 * len(rows)))
-
-    maker = next(c for c in steps_of(commands, "a") if c.writes[0].part == second.reads[0].part)
-    narrow = replace(
-        maker, rows=Interval(maker.rows.start, maker.rows.stop - 1), writes=(less(maker.writes[0]),)
-    )
-    reader = replace(second, reads=(less(second.reads[0]), *second.reads[1:]))
-    wrong = changed(changed(commands, maker.label, lambda _: narrow), second.label, lambda _: reader)
-    assert f"step {second.label!r} does not read 'a'" in faults(wrong, False)
-
-
-def test_weights_beside_their_place_in_the_block() -> None:
-    commands = planned(True).commands
-
-    def shifted(step: Compute) -> Compute:
-        weights = tuple(replace(r, offset=r.offset + 1) if r.part.weights else r for r in step.reads)
-        return replace(step, reads=weights)
-
-    first = steps_of(commands, "b")[0]
-    assert "'b' is not at" in faults(changed(commands, first.label, shifted), True)
 
 
 def test_the_touched_bytes_of_a_rolling_buffer() -> None:
@@ -215,16 +170,6 @@ def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
 
     first = steps_of(commands, "b")[0]
     assert "is in a rolling buffer" in faults(changed(commands, first.label, fixed), True)
-
-
-def test_no_transfer_moves_rows_of_a_rolling_buffer() -> None:
-    def rolling(command: Command) -> Command:
-        return (
-            replace(command, at=replace(command.at, rolls=True)) if isinstance(command, DmaStart) else command
-        )
-
-    commands = tuple(rolling(c) for c in planned(True).commands)
-    assert "moves rows of a rolling buffer" in faults(commands, True)
 
 
 @pytest.mark.parametrize("ops", ["ac", "a", "ba", "abz"])

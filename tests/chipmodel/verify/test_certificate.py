@@ -24,7 +24,6 @@ from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.packing_answer import read_certificate
 from solvers.core.bounds_certified import best_bound
-from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.mistakes import mistakes
@@ -43,16 +42,6 @@ BANKS = Problem(
 CLASH = Problem((pinned("p", 4, 6), pinned("q", 4, 8)))
 CHAIN = Problem(
     (buffer("a", 4, 0, 2), buffer("b", 4, 3, 4), buffer("c", 4, 0, 2)), colocated=(("a", "b"), ("b", "c"))
-)
-SUMS = Problem((buffer("a", 6, 0, 2), buffer("b", 4, 1, 3), buffer("c", 6, 2, 4), buffer("d", 4, 0, 9)))
-# b and c, alive at different times, lie against d from both sides: worst cases of fragmentation.
-RING = Problem(
-    (
-        buffer("a", 2, 0, 2),
-        buffer("b", 2, 1, 3),
-        buffer("c", 2, 2, 4),
-        Buffer("d", 2, (Interval(0, 1), Interval(3, 4))),
-    )
 )
 
 
@@ -149,25 +138,6 @@ def test_colocated_buffers_do_not_add_up() -> None:
 def test_memories_that_overlap_prove_nothing() -> None:
     problem = replace(BANKS, memories=(Memory("x", 0, 8), Memory("y", 4, 16)))
     assert verify_certificate(problem, Regions(14, 0, ("a", "b"))) == ("the problem's memories overlap",)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 300, 100))
-def test_no_certificate_of_a_random_problem_claims_too_much(first: int) -> None:
-    """The planner's own bound verifies, and so does nothing above the true optimum."""
-    for seed in range(first, first + 100):
-        problem = replace(random_problem(seed), capacity=None)
-        best = smallest_peak(problem)
-        certificate = best_bound(problem)
-        assert verify_certificate(problem, certificate) == (), seed
-        if best is None:
-            continue
-        assert certificate.bytes is not None, seed
-        assert certificate.bytes <= best, seed
-        for claim in (LiveSet, Regions):
-            for position in range(12):
-                live = tuple(b.name for b in problem.buffers if any(position in i for i in b.live))
-                assert verify_certificate(problem, claim(best + 1, position, live)), seed
 
 
 def read(record: object) -> Certificate:

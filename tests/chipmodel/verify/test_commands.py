@@ -1,22 +1,18 @@
 """The verifier of commands finds every kind of damage to a correct plan."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 from typing import Any
 
 import pytest
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
-from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
-from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 Change = Callable[[Command], Command | None]
@@ -98,44 +94,6 @@ def test_damage_to_a_single_command_is_reported(name: str) -> None:
     damaged = rewritten(commands, once(kind, change, 0))
     assert damaged != commands
     assert any(words in fault for fault in verify(program, damaged, chip)), verify(program, damaged, chip)
-
-
-def _buffers(commands: tuple[Command, ...]) -> Iterator[Located]:
-    def collect(command: Command) -> Command:
-        if isinstance(command, Compute):
-            found.extend((*command.reads, *command.writes))
-        return command
-
-    found: list[Located] = []
-    rewritten(commands, collect)
-    yield from found
-
-
-def test_overlapping_live_buffers_are_found_in_random_programs() -> None:
-    """Move every use of one buffer to another's bytes: wherever both are needed at once, some step or store
-    finds its data overwritten."""
-    caught = moved = 0
-    for seed in range(120):
-        random = Random(seed)
-        program = random_program(seed, TreeShape(ops=4, depth=seed % 3, side=4, channels=4))
-        chip = with_memory(tiny_chip(random), 6400, 1)
-        planned = plan(PlanRequest(program, chip, "large-first", random.choice(("sync", "ping-pong"))))
-        problem, offsets = planned.problem, dict(planned.solved.plan.offsets)
-        pairs = [
-            (a, b) for a in problem.buffers for b in problem.buffers if a.name < b.name and a.conflicts(b)
-        ]
-        touched = {(p.offset, p.bytes) for p in _buffers(planned.commands)}
-        pairs = [(a, b) for a, b in pairs if (offsets[a.name], a.bytes) in touched]
-        if not pairs:
-            continue
-        victim, onto = random.choice(pairs)
-        offsets[victim.name] = offsets[onto.name]
-
-        moved += 1
-        caught += bool(verify(program, lower(planned.schedule, Plan(offsets)), chip))
-    assert moved > 80
-    # A conservative lifetime may cover positions where no step needs the buffer; such a move is harmless.
-    assert caught >= 0.8 * moved
 
 
 def striped_network() -> tuple[Program, Chip, tuple[Command, ...]]:

@@ -117,15 +117,3 @@ def moves(schedule: Schedule, direction: Direction) -> list[Transfer]:
 
 def _rows_overlap(a: Share, b: Share) -> bool:
     return max(a.rows.start, b.rows.start) < min(a.rows.stop, b.rows.stop)
-
-
-def test_a_store_that_is_waited_for_too_late_is_found() -> None:
-    program, chip, planned = striped()
-    schedule = planned.schedule
-    stores, loads = moves(schedule, "store"), moves(schedule, "load")
-    first = min(loads, key=lambda t: t.issue)
-    needed = next(s for s in stores if _rows_overlap(s.part.share, first.part.share))
-    late = replace(needed, due=first.issue)
-    transfers = tuple(late if t == needed else t for t in schedule.transfers)
-    commands = lower(replace(schedule, transfers=transfers), planned.solved.plan)
-    assert any("Psram" in fault and "'a'" in fault for fault in verify(program, commands, chip))

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.pipeline.plan import plan
@@ -170,31 +170,6 @@ def striped() -> tuple[Program, Chip, tuple[Command, ...]]:
     builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
     program, chip = builder.build(), with_memory(LUNA_LIKE, 64, 1)
     return program, chip, plan(PlanRequest(program, chip, "large-first", "sync")).commands
-
-
-def test_stores_that_overlap_do_not_complete_a_tensor() -> None:
-    """All of ``r`` is in SharedMemory, but of its 64 elements two pieces of 32 cover only 48."""
-    builder = ProgramBuilder("overlap")
-    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
-    program = builder.build()
-    *commands, store, wait = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
-    assert isinstance(store, DmaStart)
-    assert isinstance(wait, DmaWait)
-
-    def stores(*rows: tuple[int, int]) -> tuple[Command, ...]:
-        result = list(commands)
-        for index, each in enumerate(rows, 1):
-            part = Part("r", share(each, 64))
-            name, size = f"store r [{index}/2]", each[1] - each[0]
-            moved = replace(store, name=name, bytes=size, psram=store.psram + each[0])
-            result += [replace(moved, at=replace(store.at, part=part, in_tensor=True))]
-            result += [DmaWait(name, "r")]
-        return tuple(result)
-
-    assert verify(program, stores((0, 32), (32, 64)), LUNA_LIKE) == ()
-    assert "output 'r' is not completely in Psram at the end" in verify(
-        program, stores((0, 32), (16, 48)), LUNA_LIKE
-    )
 
 
 def test_steps_with_overlapping_work_do_not_cover_an_op() -> None:

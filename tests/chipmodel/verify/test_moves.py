@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-import pytest
-
 from chipmodel.execute.check import PlanRun, check_path
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
@@ -67,14 +65,6 @@ def executed(commands: Commands) -> str:
     """What the executor says of other commands."""
     program, chip, _ = case()
     return "; ".join(check_path(PlanRun(program, (commands,), chip.shared_memory.bytes), {}, 1).faults)
-
-
-@pytest.mark.slow
-def test_the_plan_is_right() -> None:
-    program, chip, written = case()
-    assert verify_file(program, written, chip) == ()
-    assert {move.source for move in moves()} == {"psram", "weights"}
-    assert loads_of_copy()
 
 
 def test_a_copy_is_loaded_only_after_the_move_was_waited_for() -> None:

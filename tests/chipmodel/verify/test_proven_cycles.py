@@ -7,12 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from chipmodel.api.check import check
 from chipmodel.api.plan import plan
 from chipmodel.bounds.program_windows import proven_cycles
-from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Dma, Route
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program, Tensor, Weight
@@ -145,17 +142,6 @@ def test_check_refuses_a_bound_that_is_not_proven(tmp_path: Path) -> None:
     file.write_text(json.dumps(document), encoding="utf-8")
     (fault,) = check(file, "zoo:ds_cnn").faults
     assert "is not proven" in fault
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("network", ["resnet8", "micronet_kws"])
-def test_most_of_the_bound_is_proven(network: str) -> None:
-    """With a chip's own memory."""
-    program = reuse(load(f"zoo:{network}"), "all")
-    for name in ("stm32n6", "luna-arcs", "corstone-300"):
-        chip = load_chip(name)
-        bound = time_bound(program, chip, {}, cascades=True).cycles
-        assert 0.95 * bound < next(proven_cycles(program, chip, {})).cycles <= bound
 
 
 def test_a_loop_is_proven_by_one_iteration_as_often_as_it_comes() -> None:

@@ -106,15 +106,6 @@ def test_time_steps_in_another_order_are_found() -> None:
     assert wrong
 
 
-def test_time_steps_twice_are_found_also_where_rows_may_be_computed_again() -> None:
-    def change(step: Compute) -> Compute:
-        return replace(step, rows=Interval(0, 4))
-
-    said, wrong = faults(planned(rolls=False), {"l1 [2/4]": change})
-    assert "the steps of op 'l1' do not go through its rows one after another" in said
-    assert wrong
-
-
 def test_a_cascade_that_makes_time_steps_again_is_none() -> None:
     cascade = CascadeOps("l0..l2", LAYERS, True, again=("l1",))
     said = list(CascadeTable(in_cascades(PROGRAM, [cascade]), [cascade]).faults())

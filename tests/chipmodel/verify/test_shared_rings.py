@@ -109,16 +109,6 @@ def test_an_output_one_row_too_high_is_noticed_by_both() -> None:
     assert "over its own operand 'a'" in said(program, commands)
 
 
-def test_a_row_that_a_later_step_reads_is_not_lost() -> None:
-    """Two rows too high no step spoils what it reads itself, but what the next one does."""
-    program = network()
-    commands = planned(program).commands
-    for op in ("b", "c"):
-        commands = changed(commands, op, moved("b", 48))
-    assert "'a' at" in said(program, commands)
-    assert executed(program, commands)
-
-
 def test_a_reader_looks_where_the_tensor_begins() -> None:
     program = network()
     commands = changed(planned(program).commands, "c", moved("b", 32))
@@ -147,14 +137,3 @@ def test_a_buffer_smaller_than_its_tensor_is_noticed() -> None:
     program = network()
     smaller = changed(planned(program).commands, "b", lambda place: replace(place, bytes=112, first=0))
     assert "which has no room for its 128" in said(program, smaller)
-
-
-def test_weights_do_not_roll() -> None:
-    program = network()
-
-    def rolling(command: Command) -> Command:
-        if not isinstance(command, Compute) or command.op != "b":
-            return command
-        return replace(command, reads=tuple(replace(p, rolls=True) for p in command.reads))
-
-    assert "has no room" in said(program, tuple(map(rolling, planned(program).commands)))

@@ -31,7 +31,6 @@ from tests.support.cascade_chains import every_set_of_cascades, random_chain, ta
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.recurrent_stacks import HIDDEN, stack
 from workloads.build.builder import ProgramBuilder
-from workloads.load import load
 
 CHAINS = 24
 MOST_SETS = 60
@@ -144,17 +143,6 @@ def test_a_skip_over_two_convolutions_holds_the_rows_that_these_delay() -> None:
     weights = max(map(program.block_bytes, program.ops()))
     row = 4
     assert memory_bound(program) == 32 * row + weights + row * (3 + 3 + 1)
-
-
-def test_pieces_of_a_concat_count_once() -> None:
-    builder = ProgramBuilder("pieces")
-    x = builder.input("x", (1, 4, 8, 8))
-    parts = [builder.elementwise("relu", name, [x]) for name in ("a", "b")]
-    whole = builder.vector("concat", "whole", parts, (1, 8, 8, 8), rows=8)
-    builder.output(builder.conv("last", whole, 1, 8))
-    program = reuse(builder.build(), "concat")
-    weights = max(map(program.block_bytes, program.ops()))
-    assert memory_bound(program) == 2 * 256 + 1 + weights
 
 
 def test_what_the_last_op_makes_need_not_be_there_while_the_first_one_reads() -> None:
@@ -273,72 +261,6 @@ def test_a_tensor_made_again_has_a_buffer_of_its_largest_window_at_each_step() -
     assert memory_bound(program, 1) == memory_bound(program, inf) == 3 * 64 + 64
 
 
-def test_all_that_is_read_is_there_in_the_first_of_several_bands() -> None:
-    """In bands of one column a window of three columns is there, and a column of what is made of it."""
-    builder = ProgramBuilder("first band")
-    x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
-    builder.output(x)
-    wide = builder.conv("expand", x, 64, (1, 1), bias=False)
-    middle = builder.conv("depthwise", wide, 64, (3, 3), pad=1, groups=64, bias=False)
-    builder.output(builder.conv("project", middle, 1, (1, 1), bias=False))
-    program = builder.build()
-    weights = max(map(program.block_bytes, program.ops()))
-    least = SIDE * SIDE + 3 * 3 * 64 + 64 + weights
-    assert memory_bound(program, inf) == least
-    both = SIDE * SIDE + least
-    assert both - both // PRECISION - 4 <= memory_bound(program, 9) <= both
-
-
-def test_rows_kept_before_an_op_are_there_with_all_that_is_read_in_the_first_band() -> None:
-    """Three rows of what two ops read are kept, in bands of a column with a halo of two on either side; the
-    wide tensor and the sum that it is made of have buffers of three rows and one. All is there with the input
-    before the output is."""
-    builder = ProgramBuilder("skip in bands")
-    x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
-    builder.output(x)
-    first = builder.conv("first", x, 16, (1, 1), bias=False)
-    middle = builder.conv("depthwise", first, 16, (3, 3), pad=1, groups=16, bias=False)
-    total = builder.elementwise("add", "sum", [first, middle])
-    wide = builder.conv("expand", total, 64, (1, 1), bias=False)
-    builder.output(builder.conv("project", wide, 1, (3, 3), pad=1, bias=False))
-    program = without_weights(builder.build())
-    parts = ChainParts(AliveTensors(program, {}), Interval(0, 6), True)
-    sizes = dict(parts.cascades(6))[1]
-    assert sizes[SIDE] == SIDE * SIDE + 3 * 5 * 16 + 3 * 16 + 3 * 3 * 64
-
-
-def test_rows_of_another_branch_need_not_be_there_when_an_op_begins_in_the_first_band() -> None:
-    """Two ops read what the first one makes, which may begin after the others: those have the input and a row
-    of two wide tensors."""
-    builder = ProgramBuilder("branches in bands")
-    x = builder.elementwise("relu", "start", [builder.input("x", (1, 1, SIDE, SIDE))])
-    builder.output(x)
-    first = builder.conv("first", x, 16, (1, 1), bias=False)
-    wide = builder.conv("expand", builder.conv("other", x, 1, (1, 1), bias=False), 256, (1, 1), bias=False)
-    wide = builder.conv(
-        "project", builder.conv("again", wide, 256, (1, 1), bias=False), 16, (1, 1), bias=False
-    )
-    total = builder.elementwise("add", "sum", [wide, first])
-    total = builder.conv("narrow", builder.elementwise("add", "more", [total, first]), 1, (1, 1), bias=False)
-    builder.output(total)
-    parts = ChainParts(AliveTensors(without_weights(builder.build()), {}), Interval(0, 9), True)
-    assert dict(parts.cascades(9))[1][SIDE] == SIDE * SIDE + 2 * 256
-
-
-def test_an_input_that_is_written_need_not_be_there_in_the_first_band() -> None:
-    """It does not come in stripes, but may be loaded when an op reads it."""
-    builder = ProgramBuilder("written input")
-    x = builder.input("x", (1, 1, SIDE, SIDE))
-    wide = builder.conv("expand", builder.elementwise("relu", "start", [x]), 64, (1, 1))
-    total = builder.elementwise("add", "sum", [x, builder.conv("project", wide, 1, (3, 3), pad=1)])
-    builder.output(builder.elementwise("relu", "last", [total]))
-    program = builder.build()
-    body = with_ops(program.body, lambda op: replace(op, outputs=("x",)) if op.name == "last" else op)
-    alive = AliveTensors(replace(program, body=body, outputs=("x",)), {})
-    assert not alive.passes_in_rows("x", Interval(0, 4))
-    assert ChainParts(alive, Interval(0, 5), True).read_whole(Interval(0, 4)) == 0
-
-
 def test_there_are_no_bands_if_others_need_what_an_inner_op_makes() -> None:
     builder = ProgramBuilder("inner")
     x = builder.conv("first", builder.input("x", (1, 1, SIDE, SIDE)), 4, (3, 3), pad=1)
@@ -349,27 +271,6 @@ def test_there_are_no_bands_if_others_need_what_an_inner_op_makes() -> None:
     assert [(start, set(sizes)) for start, sizes in parts.cascades(3)] == [(1, {1, SIDE}), (0, {1})]
     banded = [end for end in BudgetedChain(parts).ends if end.bands > 1]
     assert {op.index for end in banded if end.stop == 3 for op in end.before} == {1}
-
-
-def test_there_may_be_bands_if_what_an_inner_op_makes_is_only_written_again() -> None:
-    builder = ProgramBuilder("written again")
-    x = builder.conv("first", builder.input("x", (1, 1, SIDE, SIDE)), 1, (3, 3), pad=1)
-    x = builder.conv("second", x, 1, (3, 3), pad=1)
-    builder.output(builder.elementwise("relu", "last", [x]))
-    program = builder.build()
-    body = with_ops(program.body, lambda op: replace(op, outputs=("first",)) if op.name == "last" else op)
-    alive = AliveTensors(replace(program, body=body, outputs=("first",)), {})
-    assert ChainParts(alive, Interval(0, 3), True).leaves(0, 2)
-    alive = AliveTensors(replace(program, body=body, outputs=("second",)), {})
-    assert not ChainParts(alive, Interval(0, 3), True).leaves(0, 2)
-
-
-@pytest.mark.slow
-def test_a_network_has_a_plan_within_one_percent_of_the_bound_on_macs() -> None:
-    """The plan of 7,168 B is in ``bench/results/cascades.md``."""
-    program = reuse(load("zoo:mcunet?variant=in0&input=48"), "all")
-    program = with_weights_in_place(program, IN_PLACE, [op.name for op in program.ops()])
-    assert 0.99 * 7_168 < memory_bound(program, 1.3) <= 7_168
 
 
 def test_rows_of_an_input_are_not_there_with_weights_that_another_op_loads_again() -> None:
@@ -544,19 +445,3 @@ def _some_sets(program: Program, random: Random) -> Iterator[tuple[CascadeChoice
             replace(each, reloaded=tuple(name for name in each.ops if random.random() < 0.6))
             for each in choices
         )
-
-
-def test_rows_that_are_added_up_have_gone_when_others_are_scaled() -> None:
-    """Attention from one branch, whose sum scales the rows of another: those are made after the sum."""
-    builder = ProgramBuilder("branches")
-    x = builder.input("x", (1, 1, 8, 8))
-    scaled = builder.conv("scaled", x, 64, 1, bias=False)
-    other = builder.conv("other", x, 64, 1, bias=False)
-    pooled = builder.pool("pool", other, None, kind="average_pool")
-    product = builder.elementwise("mul", "product", [pooled, scaled])
-    builder.output(builder.conv("last", product, 1, 1, bias=False))
-    program = builder.build()
-    names = tuple(op.name for op in program.ops())
-    cascaded = with_cascades(program, [CascadeChoice(names, (1,) * len(names))])
-    request = PlanRequest(program, with_memory(LUNA_LIKE, 4000, alignment=1), "exact", "sync", spill=False)
-    assert memory_bound(program) <= plan_in_rounds(request, None, cascaded).solved.peak

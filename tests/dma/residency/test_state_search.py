@@ -26,14 +26,12 @@ from dma.residency.tier_segments import residency_of
 from solvers.tiers.search import search
 from solvers.tiers.settings import STANDARD, TierSettings
 from tests.dma.residency.test_greedy import skip_connection
-from tests.fuzz.tier_search import cases, check_case
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 from tests.support.tiers import initial_state
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo import networks
 
 BATCHES = 1
 BATCH = 25
@@ -226,19 +224,6 @@ def test_live_bytes_and_reserves_never_exceed_the_budget(seed: int) -> None:
 
 
 # -- what the search is worth ------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_it_saves_on_four_of_five_networks_where_savings_are_possible() -> None:
-    """Of the networks that do not fit the SharedMemory of a LUNA ARCS or half of it. Where the initial state
-    costs no more than a bound on all states, nothing can be saved: those do not count."""
-    fast = {network.name for network in networks("classic")}
-    seen: Counter[str] = Counter()
-    for case in cases(("luna-arcs",), (1, 2)):
-        if case.network in fast:
-            seen += check_case(case)
-    assert seen["improvable"] >= 8
-    assert seen["improved"] >= 0.8 * seen["improvable"]
 
 
 def test_alignment_and_costs_are_the_chips() -> None:

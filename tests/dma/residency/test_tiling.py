@@ -9,8 +9,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.work import output_share
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from dma.residency.tiling import (
     SETUP_BYTES,
     Tiling,
@@ -24,7 +22,6 @@ from dma.residency.tiling import (
     weight_share,
     whole_tiling,
 )
-from tests.support.large_operands import SMALL
 from workloads.build.builder import ProgramBuilder
 
 
@@ -171,27 +168,6 @@ def test_the_sampled_tiles_include_a_largest_one(
     assert stripe_bytes(program, op, tiling) == real_stripe_bytes(program, op, tiling)
 
 
-@settings(max_examples=200)
-@given(
-    st.integers(2, 5), st.integers(1, 8), st.sampled_from((1, 3)), st.integers(1, 2), st.integers(1, 40),
-    st.booleans(),
-)  # fmt: skip
-def test_the_sampled_tiles_include_a_largest_one_of_several_images_or_products(
-    batch: int, side: int, kernel: int, stride: int, rows: int, product: bool
-) -> None:
-    """No padding, so that a stripe across two images would need two halos."""
-    builder = ProgramBuilder("batch")
-    if product:
-        left, right = builder.input("left", (batch, side, 3)), builder.input("right", (batch, 3, 5))
-        builder.matmul("m", left, right)
-    else:
-        x = builder.input("x", (batch, 2, side + kernel, side))
-        builder.conv("c", x, 3, (kernel, 1), stride=stride, bias=False)
-    program, op = of(builder)
-    tiling = Tiling(min(rows, op.work.rows), 1, striped=True)
-    assert stripe_bytes(program, op, tiling) == real_stripe_bytes(program, op, tiling)
-
-
 @settings(max_examples=100)
 @given(st.integers(3, 9), st.sampled_from((8, 12, 16)), st.sampled_from((2, 4)), st.integers(1, 40))
 def test_the_sampled_tiles_of_a_cascade_in_bands_include_a_largest_one(
@@ -219,25 +195,6 @@ def test_the_sampled_tiles_of_a_cascade_in_bands_include_a_largest_one(
         )
     )
     assert stripe_bytes(program, op, tiling) == real
-
-
-def test_no_stripe_needs_the_matrices_of_two_products_where_it_has_the_rows_of_one() -> None:
-    """Six heads of attention with their sums whole in SharedMemory: each of the six reads a right
-    matrix of its own of 1600 bytes, and a schedule keeps to its bytes but for alignment."""
-    builder = ProgramBuilder("heads")
-    scores, values = builder.input("scores", (6, 32, 100)), builder.input("values", (6, 100, 16))
-    mixed = builder.matmul("mixed", builder.elementwise("relu", "weights", [scores]), values)
-    builder.elementwise("relu", "end", [mixed])
-    program = builder.build()
-    op = next(op for op in program.ops() if op.name == "mixed")
-    for rows in (1, 12, 20, 31, 32):
-        assert all(r.start // 32 == (r.stop - 1) // 32 for r in Tiling(rows, 1).stripes(op))
-    assert [len(r) for r in Tiling(70, 1).stripes(op)] == [64, 64, 64]
-    for size in range(22_000, 30_000, 500):
-        chip = replace(SMALL, shared_memory=replace(SMALL.shared_memory, bytes=size))
-        planned = run(PlanRequest(program, chip, streamer="prefetch-greedy"))
-        assert planned.fit.fits
-        assert all(each.lower_bound < each.budget + 16 for each in planned.attempts)
 
 
 def moved(program: Program, op: Op, tiling: Tiling) -> int:

@@ -123,12 +123,6 @@ def test_what_saves_the_most_cycles_has_the_room() -> None:
     assert memories(with_further_memories(program(), made, chip(SIZE - 1))) == [""] * 5
 
 
-def test_tensors_at_different_times_share_bytes() -> None:
-    made = schedule(("store", "a", 0), ("load", "a", 2), ("store", "b", 3), ("load", "b", 5))
-    found = with_further_memories(program(), made, chip(SIZE))
-    assert {each.home for each in found.transfers} == {Interval(START, START + SIZE)}
-
-
 def test_a_memory_slower_than_psram_holds_nothing() -> None:
     slow = replace(chip(SIZE).memories[0], load_rate=Fraction(1, 100), store_rate=Fraction(1, 100))
     made = schedule(("store", "a", 0), ("load", "a", 2))
@@ -198,22 +192,6 @@ def test_a_tensor_leaves_for_psram_where_others_need_the_room() -> None:
     assert move.target == found.transfers[3].home
 
 
-def test_others_have_the_room_once_the_move_has_been_waited_for() -> None:
-    first: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)]
-    then: list[Moved] = [
-        ("store", "b", 3),
-        ("load", "b", 6),
-        ("load", "b", 6),
-        ("load", "b", 7),
-        ("load", "b", 7),
-    ]
-    made = schedule(*first, *then)
-    found = with_further_memories(program(), made, chip(SIZE))
-    (move,) = found.moves
-    assert (move.issue, move.due) == (1, 2)  # at 3, where b is stored, it would be too late
-    assert memories(found) == ["second"] * 2 + [""] * 2 + ["second"] * 5
-
-
 def test_a_tensor_does_not_leave_for_more_than_its_loads_save() -> None:
     """A move to Psram takes as long as the store that it saves there, so one load has to save the rest."""
     moved: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 7)]
@@ -230,15 +208,6 @@ def test_without_room_in_psram_nothing_is_moved() -> None:
     made = schedule(*loads_of_x(0, 3, 5, 6))
     assert in_further_memories(program(), made, chip(SIZE), AMPLE).moves
     assert not in_further_memories(program(), made, chip(SIZE), SIZE - 1).moves
-
-
-def test_a_move_that_takes_longer_than_it_saves_time_is_not_made() -> None:
-    """With no step to hide it, the move is waited for; three loads save less than that."""
-    hidden = schedule(*loads_of_x(3, 4, 5))
-    assert in_further_memories(program(), hidden, chip(SIZE), AMPLE).moves
-    slow = replace(chip(SIZE).memories[0], load_rate=Fraction(1), store_rate=Fraction(1))
-    waited = schedule(("load", "x", 1), ("load", "x", 2), cycles=0)
-    assert not in_further_memories(program(), waited, replace(LUNA_LIKE, memories=(slow,)), AMPLE).moves
 
 
 def test_streamers_forecast_with_the_times_of_the_memories_that_transfers_use() -> None:

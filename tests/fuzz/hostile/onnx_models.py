@@ -1,5 +1,7 @@
 """Small ONNX models, and hostile changes of them."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from random import Random
 from typing import Any
@@ -97,151 +99,53 @@ def _info(name: str, kind: int, shape: tuple[int, ...]) -> Any:
 
 
 def mutated_model(raw: bytes, random: Random) -> bytes:
-    """``raw`` with one to three changes of nodes, attributes, shapes and names."""
+    """``raw`` with one to three fields changed, anywhere in it."""
     made = onnx.ModelProto()
     made.ParseFromString(raw)
     for _ in range(random.choice([1, 1, 2, 3])):
-        if made.functions and random.random() < 0.5:
-            _change_functions(made, random)
-        else:
-            _change(made.graph, made, random)
+        _change(random.choice(list(_messages(made))), random)
     return bytes(made.SerializeToString())
 
 
-def _change(graph: Any, made: Any, random: Random) -> None:
-    inner = [a.g for n in graph.node for a in n.attribute if a.HasField("g")]
-    if inner and random.random() < 0.5:
-        graph = random.choice(inner)
-    changed = random.choice(graph.node) if graph.node else graph.node.add()
-    match random.randrange(5):
-        case 0:
-            _change_structure(graph, changed, random)
-        case 1:
-            _change_data(graph, random)
-        case 2:
-            _rename(graph, _a_name(graph, random), _text(random))
-        case 3 if changed.attribute:
-            _change_attribute(random.choice(changed.attribute), random)
-        case 3 if made.opset_import:
-            made.opset_import[0].version = random.choice([*SIZES, 7, 11, 13])
-        case _:
-            _near_attribute(changed, random)
+def _messages(message: Any) -> Iterator[Any]:
+    """A message and all that are inside it."""
+    yield message
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else [value]:
+                yield from _messages(inner)
 
 
-def _change_functions(made: Any, random: Random) -> None:
-    """Let a function be missing, call another one or itself, or be below many more."""
-    changed = random.choice(made.functions)
-    match random.randrange(4):
-        case 0:
-            made.functions.remove(changed)
-        case 1:
-            random.choice(changed.node).op_type = random.choice(made.functions).name
-        case 2:
-            changed.name = _text(random)
-        case _:
-            deeper = _functions(random.choice([9, 12, 16, 40]))
-            del made.functions[:]
-            made.functions.extend(deeper.functions)
-            made.graph.CopyFrom(deeper.graph)
+def _change(message: Any, random: Random) -> None:
+    """Change a field, of two in three one that is set; what has no such value stays as it is."""
+    present = [field for field, _ in message.ListFields()]
+    field = random.choice(present if present and random.random() < 0.7 else message.DESCRIPTOR.fields)
+    value = getattr(message, field.name)
+    with suppress(TypeError, ValueError):
+        if field.is_repeated and value and random.random() < 0.8:
+            at = random.randrange(len(value))
+            match random.randrange(3):
+                case 0:
+                    del value[at]
+                case 1:
+                    value.extend([value[at]] * random.choice([1, 1, 2, 64]))
+                case _ if field.type != field.TYPE_MESSAGE:
+                    value[at] = _any_value(field, value[at], random)
+                case _:
+                    value[at].CopyFrom(random.choice(value))
+        elif field.is_repeated:
+            value.append(_any_value(field, 0, random) if field.type != field.TYPE_MESSAGE else value.add())
+        elif field.type == field.TYPE_MESSAGE or random.random() < 0.2:
+            message.ClearField(field.name)
+        else:
+            setattr(message, field.name, _any_value(field, value, random))
 
 
-def _change_structure(graph: Any, changed: Any, random: Random) -> None:
-    """Change which nodes there are, and what they read and write."""
-    match random.randrange(7):
-        case 0 if changed.input:
-            changed.input[random.randrange(len(changed.input))] = random.choice([_a_name(graph, random), ""])
-        case 1 if changed.output:
-            changed.output[random.randrange(len(changed.output))] = _a_name(graph, random)
-        case 2:
-            changed.op_type = random.choice(OPS)
-        case 3:
-            changed.name = _text(random)
-        case 4:
-            graph.node.add().CopyFrom(changed)
-        case 5:
-            graph.node.remove(changed)
-        case _:
-            name = random.choice(["axis", "perm", "pads", "value"])
-            changed.attribute.add(name=name, ints=[_size(random)], type=7)
-
-
-def _change_data(graph: Any, random: Random) -> None:
-    """Change a constant, or the shape of an input or output."""
-    if graph.initializer and random.random() < 0.5:
-        _change_constant(random.choice(graph.initializer), random)
-    else:
-        infos = [*graph.input, *graph.output]
-        if infos:
-            _change_shape(random.choice(infos), random)
-
-
-def _rename(graph: Any, old: str, new: str) -> None:
-    """Give a tensor another name, wherever it stands in this graph."""
-    for each in graph.node:
-        for names in (each.input, each.output):
-            names[:] = [new if name == old else name for name in names]
-    for each in (*graph.initializer, *graph.input, *graph.output):
-        each.name = new if each.name == old else each.name
-
-
-def _near_attribute(changed: Any, random: Random) -> None:
-    """Change numbers of a node a little."""
-    for attribute in changed.attribute:
-        attribute.i = max(LEAST, min(MOST, attribute.i + random.choice([-1, 0, 1])))
-        near = (n + random.choice([-1, 0, 0, 1, 2]) for n in attribute.ints)
-        attribute.ints[:] = [min(max(0, n), MOST) for n in near]
-
-
-def _a_name(graph: Any, random: Random) -> str:
-    names: list[str] = [name for n in graph.node for name in (*n.input, *n.output)] + [
-        i.name for i in graph.initializer
-    ]
-    return random.choice([*names, _text(random)])
-
-
-def _text(random: Random) -> str:
-    text: str = random.choice(NAMES)
-    return text.encode(errors="replace").decode()
-
-
-def _size(random: Random) -> int:
-    return random.choice(SIZES)
-
-
-def _change_attribute(attribute: Any, random: Random) -> None:
-    attribute.i = _size(random)
-    if attribute.ints:
-        attribute.ints[random.randrange(len(attribute.ints))] = _size(random)
-    if random.random() < 0.3:
-        del attribute.ints[:]
-        attribute.ints.extend([_size(random)] * random.choice([0, 1, 70]))
-    if random.random() < 0.3:
-        attribute.type = random.choice([1, 2, 3, 4, 6, 7, 8])
-
-
-def _change_constant(tensor: Any, random: Random) -> None:
-    if tensor.external_data and random.random() < 0.5:
-        entry = random.choice(tensor.external_data)
-        entry.value = random.choice([*PLACES, _text(random), "../w", "/dev/zero", "/etc/passwd"])
-        return
-    match random.randrange(4):
-        case 0:
-            tensor.dims.append(_size(random))
-        case 1:
-            rank = random.choice([1, 9, 32, 33, 65, 3000])
-            tensor.CopyFrom(helper.make_tensor(tensor.name, 7, [rank], [random.choice([1, 1, 2])] * rank))
-        case 2:
-            tensor.data_type = random.choice([0, 1, 2, 6, 7, 8, 9, 16, 22, 99])
-        case _:
-            values = [_size(random) for _ in range(random.choice([0, 1, 2]))]
-            tensor.CopyFrom(helper.make_tensor(tensor.name, 7, [len(values)], values))
-
-
-def _change_shape(info: Any, random: Random) -> None:
-    dims = info.type.tensor_type.shape.dim
-    if dims and random.random() < 0.7:
-        dims[random.randrange(len(dims))].dim_value = _size(random)
-    elif random.random() < 0.5:
-        dims.add(dim_param=_text(random))
-    else:
-        info.name = _text(random)
+def _any_value(field: Any, before: Any, random: Random) -> Any:
+    """A hostile value of the field's type, or one near to that which it has."""
+    if field.cpp_type == field.CPPTYPE_STRING:
+        text = random.choice([*NAMES, *PLACES, *OPS]).encode(errors="replace")
+        return text if field.type == field.TYPE_BYTES else text.decode()
+    if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
+        return random.choice([0.0, -1.0, 1e300, float("nan"), float("inf")])
+    return random.choice([*SIZES, before - 1, before + 1, before + 1])

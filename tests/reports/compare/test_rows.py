@@ -6,20 +6,13 @@ from typing import cast
 import pytest
 
 from chipmodel.answers.comparison import PackerRow, PlannerComparison, StreamerRow
-from chipmodel.comparison.run import Contenders, compare_program
 from chipmodel.files.document import document
 from chipmodel.geometry.interval import Interval
-from chipmodel.hardware.chip_file import load_chip
-from chipmodel.machine.energy import result_energy
 from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from reports.compare import headline, page as page_of
 from reports.table_page import render_tables
 from tests.reports.console import printed
-from tests.support.narrowed import some
-from workloads.load import load
 
 PROBLEM = Problem(
     (
@@ -122,10 +115,3 @@ def test_energy_has_a_column_where_a_chip_file_says_it() -> None:
     assert ">1,234.50<" in render_tables(page_of(known))
     streamers = cast("list[dict[str, object]]", document(known)["streamers"])
     assert [each.get("microjoules") for each in streamers] == [1234.5, None, None]
-
-
-def test_the_energy_of_a_row_is_that_of_its_run() -> None:
-    request = PlanRequest(load("zoo:autoencoder"), load_chip("gap9"), "large-first", "ping-pong")
-    (row,) = compare_program(request, {}, Contenders(streamers=("sync",))).streamed
-    energy = some(result_energy(run(replace(request, streamer="sync"), {})))
-    assert row.microjoules == energy.microjoules

@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
-from reports.decode import HEADS, headline, length_rows, page as page_of
+from reports.decode import headline, length_rows, page as page_of
 from reports.table_page import render_tables
-from tests.reports.console import printed
 
 
 def timed(cycles: int, bound: int) -> TimedRun:
@@ -64,13 +63,6 @@ def test_a_page_without_a_plan_says_why() -> None:
     page = page_of(replace(ANSWER, lengths=ANSWER.lengths[:1], reason="too large"))
     assert page.sentences == ("No token with a cache was planned: too large.",)
     assert "A token is the last" not in render_tables(page)
-
-
-def test_nothing_is_cut_off_at_80_columns() -> None:
-    lengths = (ContextLength(4096, timed(2 * 10**6, 1), token(2 * 10**6, 10**6, 10**6, 10**6)),)
-    shown = printed(page_of(replace(ANSWER, lengths=lengths)))
-    assert all(head.lstrip(">") in shown for head in HEADS)
-    assert "976.6 KiB" in shown
 
 
 def test_the_page_is_whole_and_escaped() -> None:

@@ -86,14 +86,6 @@ def test_there_and_back_again_is_no_difference(a: SavedResult, b: SavedResult) -
     }
 
 
-@given(answers)
-def test_a_run_does_not_differ_from_itself(a: SavedResult) -> None:
-    diff = compare_results(a, a)
-    assert diff.same
-    assert not diff.parts
-    assert not diff.ops
-
-
 def test_each_cause_of_each_op_is_a_part() -> None:
     a = answer({"conv": {"compute": 100, "weights": 50}, "old": {"compute": 7}}, {"core": 5})
     b = answer({"conv": {"compute": 90, "weights": 80, "bank": 3}, "new": {"compute": 11}})

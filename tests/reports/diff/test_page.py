@@ -7,7 +7,7 @@ from typing import Any
 
 from chipmodel.files.document import document
 from reports.diff.difference import compare_results
-from reports.diff.page import MOST_OPS, SHOWN_OPS, page
+from reports.diff.page import page
 from reports.diff.strips import WAIT, strips
 from reports.diff.words import sentences
 from reports.result_file import SavedResult
@@ -85,14 +85,6 @@ def test_the_waterfall_leads_from_a_to_b() -> None:
     lines = [line.split() for line in text.splitlines()]
     at = next(i for i, line in enumerate(lines) if line == ["Why"])
     assert [line[-1] for line in lines[at + 4 : at + 8]] == ["1,050", "1,250", "1,150", "1,150"]
-
-
-def test_ops_left_out_of_the_table_are_summed_up() -> None:
-    a = answer({f"op{i}": {"compute": 100} for i in range(MOST_OPS + 3)})
-    b = answer({f"op{i}": {"compute": 200 + i} for i in range(MOST_OPS + 3)})
-    text = printed(a, b)
-    assert "And 3 more ops, together +303 cycles." in text
-    assert f"{MOST_OPS - SHOWN_OPS} more: --html, --json" in text
 
 
 """A cycle is a millisecond."""

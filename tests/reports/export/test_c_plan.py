@@ -1,6 +1,5 @@
 """Plans as C: compiled, run on the host, and compared with the executor byte by byte; faults are noticed."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -36,13 +35,10 @@ from tests.chipmodel.verify.test_accumulators import PROGRAM as POOLED, planned 
 from tests.chipmodel.verify.test_moves import case as moving
 from tests.chipmodel.verify.test_shared_rings import network as sharing, planned as shared_rings
 from tests.reports.cascade_sample import cascaded, cascaded_program, in_bands
-from tests.reports.sample import EVIL, UNICODE
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-CXX = shutil.which("c++") or shutil.which("g++")
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
 
@@ -172,97 +168,6 @@ def test_every_byte_of_every_output_is_the_executors(name: str, tmp_path: Path) 
         for output, right, defined in executed(case, path):
             found = psram[homes[output].start :][: len(right)]
             assert np.array_equal(found[defined], right[defined]), (output, path)
-
-
-@needs_cc
-@pytest.mark.parametrize(
-    ("table", "row", "column", "change"),
-    [
-        *[("pieces", 3, column, change) for column, change in ((0, 1), (1, 1), (2, -1))],
-        *[("pieces", 4, column, -1) for column in (3, 4, 5)],
-        *[("transfers", 2, column, 1) for column in (0, 1, 2)],
-        *[("operands", 4, column, 1) for column in (0, 3)],
-        *[("steps", 3, column, 1) for column in (0, 1, 3, 7, 9)],
-        *[("entries", row, 0, 1) for row in (0, 2, 5)],
-    ],
-)
-def test_a_fault_in_a_table_is_noticed(table: str, row: int, column: int, change: int, damaged: Path) -> None:
-    text = (damaged / "net_plan.c").read_text()
-    before, rows = text.split(f"net_{table}[] = {{\n", 1)
-    lines = rows.split("\n")
-    words = re.split(r"(\d+)", lines[row].split("/*")[0])
-    words[2 * column + 1] = str(int(words[2 * column + 1]) + change)
-    lines[row] = "".join(words)
-    (damaged / "wrong.c").write_text(f"{before}net_{table}[] = {{\n" + "\n".join(lines))
-    compiled(damaged, "wrong.c", "net_plan_host.o")
-    run = subprocess.run(
-        [damaged / "main", "psram.bin"], capture_output=True, text=True, check=False, cwd=damaged
-    )
-    assert run.returncode != 0
-
-
-@pytest.fixture(scope="module")
-def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a plan, whose host port is compiled, and runs right."""
-    folder = tmp_path_factory.mktemp("damaged")
-    written(made("joined", small(700)), folder)
-    compiled(folder, "net_plan.c", "net_plan_host.c")
-    subprocess.run([folder / "main", "psram.bin"], cwd=folder, check=True, capture_output=True)
-    command = [CC or "", "-std=c99", "-c", "net_plan_host.c"]
-    subprocess.run(command, cwd=folder, check=True)
-    return folder
-
-
-def hard_names() -> Case:
-    """A plan of a network whose names end comments and strings."""
-    net = ProgramBuilder(EVIL)
-    net.output(net.conv(EVIL, net.conv(UNICODE, net.input('*/"', (1, 4, 8, 8)), 4, 1), 4, 1))
-    planned = plan(PlanRequest(net.build(), LUNA_LIKE, "large-first", "sync"))
-    return Case(plan_of_planned(planned, LUNA_LIKE, "??/ */", ()), planned.program)
-
-
-@needs_cc
-@pytest.mark.skipif(CXX is None, reason="there is no C++ compiler")
-def test_two_plans_of_one_program_in_cplusplus(tmp_path: Path) -> None:
-    """Nothing of one plan has a name of the other; the compiler notices a memory that is too small."""
-    cases = {"net": hard_names(), "other": made("zoo:branchynet", load_chip("luna-arcs"))}
-    ports = ""
-    for prefix, case in cases.items():
-        written(case, tmp_path, prefix)
-        ports += f"""#include "{prefix}_plan.h"
-void {prefix}_dma_start(const struct {prefix}_transfer *, uint32_t) {{}}
-void {prefix}_dma_wait(uint32_t) {{}}
-void {prefix}_run_op(const struct {prefix}_step *, uint32_t) {{}}
-uint32_t {prefix}_choose(uint32_t node, uint32_t) {{ return {prefix}_nodes[node].iterations; }}
-"""
-        command = [CC or "", "-std=c99", *STRICT, "-c", f"{prefix}_plan.c"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-    (tmp_path / "main.cc").write_text(
-        ports + "int main() { net_run(); other_run(); return net_pieces[0].runs == 0; }\n"
-    )
-    command = [
-        CXX or "",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "main.cc",
-        "net_plan.o",
-        "other_plan.o",
-        "-o",
-        "main",
-    ]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    subprocess.run([tmp_path / "main"], check=True)
-    short = f"-DNET_CAPACITY={cases['net'].file.peak_bytes - 1}"
-    refused = subprocess.run(
-        [CC or "", "-std=c99", short, "-c", "net_plan.c"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert refused.returncode != 0
-    assert "net_plan_fits_its_memory" in refused.stderr
 
 
 @needs_cc

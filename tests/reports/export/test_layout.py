@@ -10,19 +10,7 @@ from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from reports.export.c_names import LONGEST_PREFIX, commented, identifiers, prefix_of
 from reports.export.layout import layout_of, must_fit
-from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan, plan_of_cores
-
-
-def test_a_plan_of_several_cores_needs_a_core_number() -> None:
-    with pytest.raises(BadInput, match="for 2 cores: each has its own memory") as refused:
-        layout_of(plan_of_cores(), "p.json")
-    assert "--core 0 to 1" in refused.value.hint
-    with pytest.raises(BadInput, match="there is no core 2"):
-        layout_of(plan_of_cores(), "p.json", 2)
-    with pytest.raises(BadInput, match="for one core: there is no core 1"):
-        layout_of(plan(), "p.json", 1)
-    assert (layout_of(plan_of_cores(), "p", 1).peak, layout_of(plan_of_cores(), "p", 1).core) == (48, 1)
-    assert layout_of(plan(), "p", 0) == layout_of(plan(), "p")
+from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan
 
 
 @pytest.mark.parametrize(

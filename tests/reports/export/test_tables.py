@@ -67,14 +67,3 @@ def test_every_number_of_every_op_is_in_the_table() -> None:
             assert row[f"{cause}_cycles"] == str(op["stalls"].get(cause, 0))
     assert "core" not in found[0]
     assert "finished_cycles" not in found[0]
-
-
-def test_cores_are_a_column_where_there_are_several() -> None:
-    base: Any = document(sample())
-    names = [op["name"] for op in base["ops"]]
-    twice = {
-        "stalls": {**base["stalls"], "finished": base["stalls"].get("finished", 0) + base["total_cycles"]}
-    }
-    cores = [{"core": 0, "ops": names[:5]}, {"core": 1, "ops": names[5:]}]
-    found = rows(twice | {"cores": cores})
-    assert [row["core"] for row in found] == ["0"] * 5 + ["1"] * (len(names) - 5)

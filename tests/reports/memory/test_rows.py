@@ -76,20 +76,6 @@ def test_a_plan_in_slices_is_called_so() -> None:
     assert "+ runs" not in _printed(ANSWER) + render_tables(page_of(ANSWER))
 
 
-def test_macs_are_shown_where_they_may_be_computed_again() -> None:
-    assert "MACs" not in _printed(ANSWER) + render_tables(page_of(ANSWER)).split("<p", 1)[1]
-    ops = replace(OPS, ops=("a", "b", "c"), heights=(1, 2, 1), bands=2, again=("a",))
-    answer = replace(ANSWER, macs=500, recompute=1.3, with_cascades=replace(CASCADED, cascades=(ops,)))
-    text = _printed(answer)
-    assert re.search(r"with cascades +4,096 +4\.0 KiB +1,000 +1\.20x +prefetch-greedy", text)
-    assert re.search(r"4,096 +2,000\* +1,000 +1\.20x +50\.0%", text)
-    assert "1 2 1, 2 bands, 1 again" in text
-    assert max(map(len, text.splitlines())) <= 80
-    page = render_tables(page_of(answer))
-    assert page.count('<th scope="col" class="num">MACs</th>') == 2
-    assert "at most 1.3" in page
-
-
 def test_a_size_without_a_plan_says_so() -> None:
     point = MemoryPoint(4096, None, CASCADED)
     assert "does not fit" in _printed(replace(ANSWER, front=(point,)))

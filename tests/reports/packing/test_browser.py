@@ -14,9 +14,10 @@ from tests.reports.sample import write
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
 
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Visit]:
-    found = visit(browser, write(tmp_path, "packing.html", render_packing(ANSWER)))
+@pytest.fixture(scope="module")
+def opened(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    file = write(tmp_path_factory.mktemp("page"), "packing.html", render_packing(ANSWER))
+    found = visit(browser, file)
     yield found
     assert found.complaints == []
     found.page.context.close()

@@ -10,9 +10,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from chipmodel.answers.result import Result
 from chipmodel.model.plan import Plan
-from chipmodel.model.program import ops
-from reports.run.page import MOST_ROWS, render_page
-from reports.template import PLOTLY_FILE, plotly_script
+from reports.run.page import render_page
 from tests.reports.chromium import CHROMIUM, Visit, visit
 from tests.reports.sample import EVIL, large, sample, write
 from tests.support.narrowed import some
@@ -33,13 +31,6 @@ def merged() -> Result:
     return replace(result, unmerged=plan)
 
 
-@pytest.fixture
-def opened(browser: Browser, file: Path) -> Iterator[Visit]:
-    found = visit(browser, file)
-    yield found
-    found.page.context.close()
-
-
 @pytest.fixture(scope="module")
 def shared_page(browser: Browser, file: Path) -> Iterator[Visit]:
     found = visit(browser, file)
@@ -49,27 +40,11 @@ def shared_page(browser: Browser, file: Path) -> Iterator[Visit]:
 
 @pytest.fixture
 def shown(shared_page: Visit) -> Iterator[Visit]:
-    """A page for those that only look and hover, opened once."""
+    """The one visit of the page: a test leaves nothing chosen and nothing zoomed."""
+    shared_page.page.evaluate("scrollTo(0, 0)")
     yield shared_page
     shared_page.page.mouse.move(5, 5)
     assert shared_page.complaints == []
-
-
-@pytest.mark.slow
-def test_plotlys_script_may_lie_beside_the_page(browser: Browser, tmp_path: Path) -> None:
-    file = write(tmp_path, "page.html", render_page(sample(), plotly="beside"))
-    alone = visit(browser, file)
-    expect(alone.page.locator("#alone")).to_have_text(re.compile("need the file plotly-basic.min.js"))
-    alone.page.fill("#filter", "refine")
-    assert alone.cells(2) == ["refine.a", "refine.b"]
-    (tmp_path / PLOTLY_FILE).write_bytes(plotly_script())
-    found = visit(browser, file)
-    assert found.requests == [file.as_uri(), (tmp_path / PLOTLY_FILE).as_uri()]
-    assert found.complaints == []
-    assert found.marks("timeline") == len(sample().trace.events)
-    expect(found.page.locator("#alone")).to_be_hidden()
-    for each in (alone, found):
-        each.page.context.close()
 
 
 def test_every_event_and_buffer_is_drawn(shown: Visit) -> None:
@@ -107,8 +82,8 @@ def test_hover_names_the_event_as_text_and_shows_what_it_depends_on_in_both_dire
     assert shown.complaints == []
 
 
-def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
-    page = opened.page
+def test_the_timeline_is_walked_by_keyboard(shown: Visit) -> None:
+    page = shown.page
     page.focus("#timeline")
     said = page.locator("#timeline-said")
     before = ""
@@ -118,32 +93,20 @@ def test_the_timeline_is_walked_by_keyboard(opened: Visit) -> None:
         before = said.inner_text()
     expect(said).to_contain_text("compute: stem, 23,600 cycles")
     page.wait_for_selector("#timeline .hovertext")
+    page.keyboard.press("Enter")
+    expect(page.locator("#chosen-text")).to_contain_text("stem, conv")
+    page.click("#chosen button[value=close]")
+    page.focus("#timeline")
     page.keyboard.press("ArrowDown")
     expect(said).to_contain_text("load weights")
     assert page.locator("#timeline .links line").count() > 0
     page.keyboard.press("Escape")
     page.wait_for_selector("#timeline .links rect", state="detached")
-    assert opened.complaints == []
-
-
-@pytest.mark.parametrize("chart", ["merging-before", "merging-after"])
-def test_each_chart_has_marks_and_hover_with_units(shown: Visit, chart: str) -> None:
-    page = shown.page
-    assert page.locator(f"#{chart} .barlayer .point path").count() > 1
-    page.locator(f"#{chart}").scroll_into_view_if_needed()
-    box = page.locator(f"#{chart} .nsewdrag").first.bounding_box()
-    assert box is not None
-    curve = page.evaluate(
-        f"document.getElementById('{chart}').data.findIndex((t) => t.customdata || t.type === 'bar')"
-    )
-    page.evaluate(f"Plotly.Fx.hover('{chart}', [{{ curveNumber: {curve}, pointNumber: 0 }}])")
-    page.wait_for_selector(f"#{chart} .hovertext")
-    assert "B at" in (page.locator(f"#{chart} .hovertext").first.text_content() or "")
     assert shown.complaints == []
 
 
-def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> None:
-    page = opened.page
+def test_zoom_moves_all_charts_over_time_and_can_be_undone(browser: Browser, file: Path) -> None:
+    page = visit(browser, file).page
     reset = page.locator("#timeline-section [data-reset]")
     assert not reset.is_visible()
     box = page.locator("#timeline .nsewdrag").first.bounding_box()
@@ -160,6 +123,7 @@ def test_zoom_moves_all_charts_over_time_and_can_be_undone(opened: Visit) -> Non
     reset.click()
     reset.wait_for(state="hidden")
     assert page.evaluate("document.getElementById('memory').layout.xaxis.range") == [0, sample().trace.cycles]
+    page.context.close()
 
 
 CHANGES_BY_A_CLICK = """async () => {
@@ -175,6 +139,7 @@ CHANGES_BY_A_CLICK = """async () => {
 """Changes of the document from a click on an op up to the next frame that the browser paints."""
 
 
+@pytest.mark.slow
 def test_a_click_is_answered_with_as_little_work_on_a_page_of_2000_ops(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -189,47 +154,12 @@ def test_a_click_is_answered_with_as_little_work_on_a_page_of_2000_ops(
     assert changes[0] == changes[1] <= 10
 
 
-def natural(name: str) -> list[int | str]:
-    """The order of names in which numbers count as such."""
-    return [int(part) if part.isdigit() else part for part in re.split("([0-9]+)", name)]
-
-
-@pytest.mark.slow
-def test_rows_after_the_first_are_made_when_they_are_needed(browser: Browser, tmp_path: Path) -> None:
-    result = large(500)
-    file = write(tmp_path, "large.html", render_page(result, most_bars=500))
-    for ask in ("sort", "filter", "scroll"):
-        found = visit(browser, file)
-        assert len(found.cells(2)) == MOST_ROWS
-        assert found.page.inner_text("#shown") == "500 ops"
-        if ask == "sort":
-            # A hundred rows are laid out at once, the others where a reader scrolls.
-            found.page.locator("#ops thead button").nth(1).click()
-            assert found.cells(2) == sorted((op.name for op in ops(result.program.body)), key=natural)[:100]
-        elif ask == "filter":
-            found.page.fill("#filter", "block49.")
-            assert found.page.inner_text("#shown") == "10 of 500 ops"
-            assert found.cells(1) == [f"{i:,}" for i in range(491, 501)]
-            found.page.fill("#filter", "")
-        for row in range(200, 501, 100):
-            found.page.evaluate("document.querySelector('.tall').scrollTop = 1e6")
-            found.page.wait_for_selector(f"#ops tbody tr:nth-child({row})", state="attached")
-        assert sorted(found.cells(2)) == sorted(op.name for op in ops(result.program.body))
-        table = "document.getElementById('ops')"
-        heads = found.page.evaluate(f"[...{table}.tHead.rows[0].cells].map((c) => c.className)")
-        for row in (0, 499):
-            cells = f"[...{table}.tBodies[0].rows[{row}].cells]"
-            assert found.page.evaluate(f"{cells}.map((c) => c.classList[0] ?? '')") == heads
-        assert found.complaints == []
-        found.page.context.close()
-
-
 def node(found: Visit, name: str) -> Locator:
     return found.page.locator(f'#network .node[aria-label^="{name}, "]')
 
 
-def test_the_network_is_drawn_with_its_boxes(opened: Visit) -> None:
-    page = opened.page
+def test_the_network_is_drawn_with_its_boxes(shown: Visit) -> None:
+    page = shown.page
     page.locator("#network").scroll_into_view_if_needed()
     expect(page.locator("#network .node[role=button]")).to_have_count(12)
     assert page.locator("#network .node").count() == 14
@@ -240,7 +170,7 @@ def test_the_network_is_drawn_with_its_boxes(opened: Visit) -> None:
         for i, text in enumerate(page.locator("#network .box text").all_text_contents())
     }
     around, arm = boxes["if wake?"], boxes["arm loud"]
-    inside = node(opened, "loud.conv").locator("rect").bounding_box()
+    inside = node(shown, "loud.conv").locator("rect").bounding_box()
     assert around is not None
     assert arm is not None
     assert inside is not None
@@ -248,17 +178,15 @@ def test_the_network_is_drawn_with_its_boxes(opened: Visit) -> None:
         assert outer["x"] < inner["x"] < inner["x"] + inner["width"] < outer["x"] + outer["width"]
         assert outer["y"] < inner["y"] < inner["y"] + inner["height"] < outer["y"] + outer["height"]
     assert page.locator("#network path.again").count() == 1
-    assert node(opened, "quiet.copy").get_attribute("aria-label") == "quiet.copy, copy, did not run"
-    assert node(opened, EVIL).locator("title").text_content() == node(opened, EVIL).get_attribute(
-        "aria-label"
-    )
+    assert node(shown, "quiet.copy").get_attribute("aria-label") == "quiet.copy, copy, did not run"
+    assert node(shown, EVIL).locator("title").text_content() == node(shown, EVIL).get_attribute("aria-label")
     assert page.locator("#network script").count() == 0
 
 
-def test_ops_are_coloured_by_the_chosen_measure(opened: Visit) -> None:
-    page = opened.page
+def test_ops_are_coloured_by_the_chosen_measure(shown: Visit) -> None:
+    page = shown.page
     page.locator("#network").scroll_into_view_if_needed()
-    relu, stem = node(opened, "relu").locator("rect"), node(opened, "stem").locator("rect")
+    relu, stem = node(shown, "relu").locator("rect"), node(shown, "stem").locator("rect")
     fill = "e => getComputedStyle(e).fill"
     expect(page.locator("#network-scale")).to_have_text("0 to 32,868 cycles")
     assert relu.evaluate(fill) != stem.evaluate(fill)
@@ -268,14 +196,14 @@ def test_ops_are_coloured_by_the_chosen_measure(opened: Visit) -> None:
     assert relu.evaluate(fill) != before
 
 
-def test_a_node_leads_to_its_bars_and_buffers_and_back(opened: Visit) -> None:
-    page = opened.page
+def test_a_node_leads_to_its_bars_and_buffers_and_back(shown: Visit) -> None:
+    page = shown.page
     page.locator("#network").scroll_into_view_if_needed()
-    node(opened, "relu").click()
+    node(shown, "relu").click()
     expect(page.locator("#chosen-text")).to_contain_text(
         "relu, relu: stall 32,868 cycles, time 40,568 cycles"
     )
-    opened.wait_until("document.getElementById('memory').layout.xaxis.range[0] > 0")
+    shown.wait_until("document.getElementById('memory').layout.xaxis.range[0] > 0")
     expect(page.locator("#timeline")).to_be_focused()
     low, high = page.evaluate("document.getElementById('timeline').layout.xaxis.range")
     (event,) = [e for e in sample().trace.events if e.name == "relu" and e.unit == "npu" and not e.cause]
@@ -283,38 +211,20 @@ def test_a_node_leads_to_its_bars_and_buffers_and_back(opened: Visit) -> None:
     shapes = page.evaluate("document.getElementById('timeline').layout.shapes.map((s) => [s.x0, s.x1])")
     assert [event.start, event.stop] in shapes
     page.click("#chosen button[value=network]")
-    expect(node(opened, "relu")).to_be_focused()
+    expect(node(shown, "relu")).to_be_focused()
     page.click("#chosen button[value=table]")
     expect(page.locator("#ops tr:focus")).to_contain_text("relu")
     page.click("#chosen button[value=close]")
     expect(page.locator("#chosen")).to_be_hidden()
-    opened.wait_until("document.getElementById('timeline').layout.shapes.length == 0")
-    assert opened.complaints == []
+    shown.wait_until("document.getElementById('timeline').layout.shapes.length == 0")
+    assert shown.complaints == []
 
 
-def test_bars_and_rows_lead_to_their_op(opened: Visit) -> None:
-    page = opened.page
-    page.focus("#timeline")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    expect(page.locator("#timeline-said")).to_contain_text("compute: stem")
-    page.keyboard.press("Enter")
-    expect(page.locator("#chosen-text")).to_contain_text("stem, conv")
-    page.click("#chosen button[value=network]")
-    expect(node(opened, "stem")).to_be_focused()
-    page.locator("#ops tbody tr").nth(4).click()
-    expect(page.locator("#chosen-text")).to_contain_text("pool, max_pool")
-    page.fill("#filter", "softmax")
-    page.press("#filter", "Enter")
-    expect(page.locator("#chosen-text")).to_contain_text("softmax, softmax")
-    assert opened.complaints == []
-
-
-def test_the_network_is_walked_by_keyboard(opened: Visit) -> None:
-    page = opened.page
+def test_the_network_is_walked_by_keyboard(shown: Visit) -> None:
+    page = shown.page
     page.locator("#network").scroll_into_view_if_needed()
     page.focus("#network .node[tabindex='0']")
-    for key, name in (("ArrowDown", EVIL), ("End", "softmax"), ("ArrowDown", "softmax"), ("Home", "stem")):
+    for key, name in (("Home", "stem"), ("ArrowDown", EVIL), ("End", "softmax"), ("ArrowDown", "softmax")):
         page.keyboard.press(key)
         assert (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith(name)
         assert page.locator("#network .node[tabindex='0']").count() == 1

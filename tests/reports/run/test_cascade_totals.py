@@ -1,10 +1,9 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chipmodel.answers.result import Result
-from reports.run.cascade_totals import cascade_remarks, cascade_totals
+from reports.run.cascade_totals import cascade_totals
 from reports.run.summary import print_summary
 from reports.run.totals import run_totals
 from tests.reports.cascade_sample import NAME, cascaded, in_bands
@@ -51,15 +50,6 @@ def test_each_op_is_charged_with_its_own_weights(iterations: int) -> None:
     times = sums.moved_bytes["load weights"] // sum(map(result.program.block_bytes, result.program.ops()))
     second = next(op for op in result.program.ops() if op.name == "second")
     assert loaded["second"] >= times * result.program.block_bytes(second) > 0
-
-
-def test_reloaded_weights_are_named() -> None:
-    [found] = cascade_totals(cascaded())
-    plan = replace(found.plan, reloaded=("first", "third"))
-    again = replace(found, plan=plan)
-    assert found.reloads == ""
-    assert again.reloads == "weights loaded again in each turn of first, third"
-    assert "; weights loaded again in each turn of first, third" in cascade_remarks([again])[1][1]
 
 
 def test_the_summary_has_a_row_for_each_cascade() -> None:

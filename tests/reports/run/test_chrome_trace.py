@@ -151,22 +151,6 @@ def test_busy_and_stall_have_different_categories() -> None:
     assert all(e["args"]["cause"] == "weights" for e in stalls)
 
 
-def test_the_counter_shows_the_bytes_alive() -> None:
-    found = [e for e in events(sample()) if e["ph"] == "C"]
-    counters = [e for e in found if e["name"] == "SharedMemory live bytes"]
-    assert max(e["args"]["bytes"] for e in counters) == sample().solved.lower_bound
-    assert [e["ts"] for e in counters] == sorted({e["ts"] for e in counters})
-    assert counters[-1]["args"] == {"bytes": 0}
-
-
-def test_arrows_lead_from_loads_to_steps_and_from_steps_to_stores() -> None:
-    found = events(sample())
-    names = {(e["tid"], e["ts"]): e["name"] for e in found if e["ph"] == "X"}
-    starts = {e["id"]: names[e["tid"], e["ts"]] for e in found if e["ph"] == "s"}
-    arrows = {(starts[e["id"]], names[e["tid"], e["ts"]]) for e in found if e["ph"] == "f"}
-    assert {("load audio", "stem"), ("load stem", "stem"), ("softmax", "store softmax")} <= arrows
-
-
 def test_the_bandwidth_counter_integrates_to_the_bytes_moved() -> None:
     result = sample()
     counters = [e for e in events(result) if e["ph"] == "C" and e["name"] == "Psram MB/s"]

@@ -12,7 +12,6 @@ from reports.run.chrome_trace import chrome_trace
 from reports.run.cores import MOST_WAITS, core_of_ops, core_totals, core_waits, cores_document, speed_up
 from reports.run.document import document
 from reports.run.figures import EVENTS, timeline
-from reports.run.memory_map import memory_map
 from reports.run.page import render_page
 from reports.run.summary import print_summary
 from tests.reports.console import on_console
@@ -54,16 +53,6 @@ def test_waits_name_what_each_core_waited_for() -> None:
     assert core_totals(result())[0].longest_waits == first
 
 
-def test_a_core_without_ops_is_said_to_have_none() -> None:
-    program = load("zoo:ds_cnn")
-    only = run(PlanRequest(program, replace(LUNA_LIKE, cores=2)))
-    text = on_console(lambda console: print_summary(only, console))
-    idle = [t.core for t in core_totals(only) if not t.ops]
-    assert idle
-    assert "no op is placed on it" in text
-    assert not {w.core for w in core_waits(only)} & set(idle)
-
-
 def test_what_one_core_sends_another_receives() -> None:
     totals = core_totals(result())
     assert sum(t.sent_bytes for t in totals) == sum(t.received_bytes for t in totals) == 32
@@ -95,12 +84,6 @@ def test_every_core_has_rows_of_its_own() -> None:
     counters = {e["name"] for e in events if e["ph"] == "C"}  # type: ignore[attr-defined]
     alive = {"SharedMemory live bytes of core 0", "SharedMemory live bytes of core 1"}
     assert counters == {*alive, "Psram MB/s"}
-
-
-def test_the_memory_map_of_a_core_holds_its_buffers_alone() -> None:
-    for plan in result().cores:
-        chart = memory_map(result().on_core(plan.core))
-        assert chart.marks >= len([b for b in plan.problem.buffers if b.live])
 
 
 def test_the_page_and_the_summary_have_the_cores() -> None:

@@ -37,20 +37,6 @@ def test_each_iteration_has_its_own_dependencies() -> None:
     assert all(result.trace.events[i].name in ("refine.a", "load refine.b") for i in before)
 
 
-def test_a_store_depends_on_the_step_that_made_its_tensor() -> None:
-    assert named(sample(), "store softmax") == {("compute", "softmax")}
-
-
-def test_a_wait_depends_on_the_transfer_that_ends_it() -> None:
-    result = sample()
-    found = needs(result)
-    for index, event in enumerate(result.trace.events):
-        if event.cause in ("weights", "input", "output"):
-            (other,) = found[index]
-            assert result.trace.events[other].name == event.name
-            assert result.trace.events[other].stop == event.stop
-
-
 @cache
 def _runs() -> tuple[Result, ...]:
     from chipmodel.hardware.chip_file import load_chip

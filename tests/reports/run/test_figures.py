@@ -15,15 +15,14 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from reports.run.bars import Bar, bars, category
 from reports.run.charts import charts_data, of_merging, over_time
-from reports.run.chrome_trace import chrome_trace, rates
+from reports.run.chrome_trace import rates
 from reports.run.figures import CASCADE_ROW, timeline
 from reports.run.memory_map import memory_map
-from reports.run.page import render_page
 from tests.reports.cascade_sample import NAME, cascaded
 from tests.reports.pages import traces
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.run.test_merging import result as merged
-from tests.reports.sample import EVIL, large, sample
+from tests.reports.sample import large, sample
 from workloads.load import load
 
 
@@ -59,13 +58,6 @@ def test_needs_are_the_marks_of_other_bars() -> None:
     assert found["refine.b"] == {"refine.a", "load refine.b"}
 
 
-def test_merged_bars_have_no_dependencies() -> None:
-    chart = timeline(large(100), most=50)
-    for trace, points in zip(traces(chart), chart.needs, strict=True):
-        for data, flat in zip(trace["customdata"], points, strict=True):
-            assert not (flat and " events, the first" in data[0])
-
-
 def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     timed = over_time(sample(), 1000)
     assert [s.id for s in timed] == ["timeline", "memory"]
@@ -75,18 +67,6 @@ def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     assert data["linked"] == [s.id for s in timed]
     assert list(data["charts"]) == [s.id for s in (*timed, *others)]
     assert list(data["needs"]) == ["timeline"]
-
-
-def test_each_core_with_buffers_has_a_memory() -> None:
-    result = two_cores()
-    assert [s.id for s in over_time(result, 1000)][1:] == ["memory-0", "memory-1"]
-    idle = replace(result.cores[1], problem=replace(result.cores[1].problem, buffers=()))
-    alone = replace(result, cores=(result.cores[0], idle))
-    assert [s.id for s in over_time(alone, 1000)][1:] == ["memory-0"]
-
-
-def test_there_is_no_section_on_merging_where_nothing_was_merged() -> None:
-    assert of_merging(sample()) == ("", [])
 
 
 def test_merging_is_shown_for_each_core_that_merged() -> None:
@@ -125,14 +105,6 @@ def assert_tiles_the_run(result: Result, shown: tuple[Bar, ...]) -> None:
         assert clock == result.trace.cycles
 
 
-def test_few_events_are_drawn_one_by_one() -> None:
-    result = sample()
-    shown = bars(result)
-    assert len(shown) == len(result.trace.events)
-    assert {b.event for b in shown} == set(result.trace.events)
-    assert all((b.span.start, b.span.stop) == (b.event.start, b.event.stop) for b in shown)
-
-
 @settings(max_examples=25, deadline=None)
 @given(most=st.integers(12, 1000))
 def test_merged_bars_keep_every_sum_and_never_overlap(most: int) -> None:
@@ -140,12 +112,6 @@ def test_merged_bars_keep_every_sum_and_never_overlap(most: int) -> None:
     assert len(merged) <= most
     assert sums(merged) == sums(bars(CHAIN, len(CHAIN.trace.events)))
     assert_tiles_the_run(CHAIN, merged)
-
-
-@pytest.mark.parametrize("most", [1, 2])
-def test_an_impossible_limit_leaves_one_bar_per_unit_and_category(most: int) -> None:
-    merged = bars(CHAIN, most)
-    assert len(merged) == len({(b.event.unit, category(b.event)) for b in merged})
 
 
 def _trace(*moves: Event) -> Trace:
@@ -204,20 +170,6 @@ def test_the_memory_map_shows_rolling_buffers_and_the_rows_in_them() -> None:
     assert held["customdata"][2][:5] == ["4 to 6", 32, "first", "first [2/8]", "0 to 7"]
     bottom = held["y"][0] - held["width"][0] / 2
     assert bottom * 1024 == result.solved.plan.offsets["first rows"]
-
-
-def test_the_page_and_the_trace_file_name_the_cascade() -> None:
-    page = render_page(cascaded(3))
-    assert f"<summary>{NAME}</summary>" in page
-    assert 'id="cascades-title"' not in render_page(cascaded(cascade="off"))
-    events: Any = chrome_trace(cascaded(3))["traceEvents"]
-    assert [e["name"] for e in events if e.get("cat") == "cascade"] == [NAME] * 3
-
-
-def test_names_are_escaped_for_plotly_which_reads_html() -> None:
-    text = str(memory_map(sample()).figure)
-    assert EVIL not in text
-    assert "dw&lt;script&gt;" in text
 
 
 def test_boxes_lie_at_their_addresses() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from chipmodel.answers.result import Result
-from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip, with_overrides
 from chipmodel.machine.energy import result_energy
 from chipmodel.pipeline.request import PlanRequest
@@ -15,7 +14,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
 from reports.run.energy import energy_rows
-from reports.run.further_memories import memory_rows, moved_between, moved_rows
+from reports.run.further_memories import moved_between, moved_rows
 from reports.run.page import render_page
 from tests.support.narrowed import some
 from workloads.load import load
@@ -50,13 +49,6 @@ def test_the_document_lists_memories() -> None:
     assert {"stack1.add", "weights of stack3.conv1"} < {*memory["holds"]}
     assert {(each["from"], each["to"]) for each in found["moved_between"]} == {*moved_between(result())}
     assert found["moved_bytes"]["move"] == sum(move.bytes for move in result().schedule.moves)
-
-
-def test_terminal_and_page_say_what_is_where() -> None:
-    assert [row[0] for row in memory_rows(result())] == ["sram2"]
-    assert "flash to sram2" in [row[0] for row in moved_rows(result())]
-    assert "sram2 used" in render_page(result())
-    assert "KiB flash to sram2" in render_page(result())
 
 
 def test_a_chip_without_further_memories_says_nothing_of_them() -> None:
@@ -100,8 +92,3 @@ def test_an_energy_that_is_not_known_is_said_to_be_so() -> None:
     assert f"unknown (the chip file has no {field})" in " ".join(render_page(lacking).split())
     for other in (result(), with_energy(*NOTHING)):
         assert "energy_lacks" not in document(other)
-
-
-def test_energy_of_a_further_memory_means_nothing_on_a_chip_without_energy() -> None:
-    with pytest.raises(BadInput, match=r"energy\.model = unknown"):
-        with_energy("memories.sram2.load.pj_per_byte=1")

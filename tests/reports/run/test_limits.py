@@ -10,15 +10,11 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from reports.run.document import document
-from reports.run.limits import bound_words, late_ops, psram_words
+from reports.run.limits import bound_words, late_ops
 from reports.run.page import render_page
 from reports.run.summary import print_summary
-from reports.words import headline
-from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.reports.console import on_console
 from tests.reports.sample import sample
-from tests.support.chips import DATASHEET_RATES, with_memory
-from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
 
@@ -36,45 +32,12 @@ def test_many_segments_are_added_up_and_the_largest_is_named() -> None:
     )
 
 
-def test_the_first_op_that_is_limited_by_bandwidth_is_named() -> None:
-    """Ten heavy layers that need few weights, then one that needs many: only there does the DMA bind."""
-    net = ProgramBuilder("late")
-    x = net.input("x", (1, 8, 16, 16))
-    for layer in range(10):
-        x = net.conv(f"conv{layer}", x, 8, 3, pad=1)
-    net.output(net.dense("fc", x, 50))
-    net.override(cycles=1000)
-    chip = with_memory(PLAIN, 16384)
-    result = run(PlanRequest(net.build(), chip))
-    assert [(b.unit, b.first, b.last) for b in result.bound.bindings] == [
-        ("npu", "conv0", "conv9"),
-        ("dma", "fc", "fc"),
-    ]
-    assert document(result)["lower_bound"][1]["first"] == "fc"
-
-
 def test_the_segments_add_up_to_the_bound() -> None:
     chip = load_chip("stm32n6", ())
     for network in ("resnet18", "shufflenetv1"):
         bound = run(PlanRequest(reuse(load(f"zoo:{network}"), "all"), chip, "large-first", "sync")).bound
         assert 0 <= bound.cycles - sum(b.cycles for b in bound.bindings) <= len(bound.bindings)
     assert replace(bound, bindings=()).cycles == bound.cycles
-
-
-def test_what_psram_is_too_small_for_does_not_fit() -> None:
-    chip = load_chip("stm32n6", (*DATASHEET_RATES, "psram.bytes=8MiB"))
-    result = run(PlanRequest(load("zoo:resnet18"), chip, "large-first", "sync"))
-    written = document(result)
-    assert written["psram_bytes"] == result.fit.psram.bytes > 8 << 20 == written["psram_capacity_bytes"]
-    assert (written["fits"], written["fits_psram"], written["fits_shared_memory"]) == (False, False, True)
-    assert psram_words(result) == "weights and tensors take 11.30 MiB of 8.00 MiB"
-    assert headline(result).startswith(
-        "The plan needs 11.30 MiB, 3.30 MiB more than the 8.00 MiB Psram. "
-        "No plan can help: the weights alone take 11.16 MiB, so only quick plans were tried. "
-        "With enough memory one run would take "
-    )
-    printed = on_console(lambda console: print_summary(result, console), 200)
-    assert printed.splitlines()[0].endswith("does not fit")
 
 
 def late_sample(*late: Late) -> Result:

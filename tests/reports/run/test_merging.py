@@ -104,8 +104,3 @@ def test_the_sentence_on_what_merging_saved() -> None:
     assert (
         saved_words(result(170)) == "--merge conflict needs 174 B, 2.4% more than the 170 B of --merge none."
     )
-
-
-def test_without_a_second_plan_there_are_no_maps() -> None:
-    assert merging(sample()) == {}
-    assert saved_words(sample()) == ""

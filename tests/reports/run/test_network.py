@@ -7,7 +7,7 @@ from chipmodel.machine.energy import result_energy
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from reports.run.network import buffer_ops, flows, network
+from reports.run.network import flows, network
 from reports.run.page import render_page
 from reports.run.totals import run_totals
 from tests.reports.cascade_sample import INSIDE, cascaded
@@ -83,15 +83,6 @@ def test_no_tensor_comes_from_an_earlier_value() -> None:
 @cache
 def small() -> Result:
     return run(PlanRequest(load("zoo:resnet8"), load_chip("gap9")))
-
-
-def test_a_buffer_belongs_first_to_the_op_that_writes_it() -> None:
-    result = small()
-    using = buffer_ops(result.schedule)
-    assert set(using) >= {b.name for b in result.problem.buffers}
-    for op in result.program.ops():
-        for name in set(op.outputs) & set(using):
-            assert using[name][0] == op.name
 
 
 def graph(result: Result) -> Any:

@@ -63,13 +63,6 @@ def test_without_a_decision_there_is_no_section_on_paths() -> None:
     assert 'id="paths-title"' not in render_page(sample())
 
 
-def test_the_page_escapes_names() -> None:
-    page = render_page(replace(sample(), paths=PATHS))
-    assert 'id="paths-title"' in page
-    assert "&lt;none&gt;" in page
-    assert "exact, over 12 paths" in page
-
-
 def test_the_terminal() -> None:
     text = on_console(lambda console: print_summary(replace(sample(), paths=PATHS), console))
     assert "\nPaths" in text

@@ -64,14 +64,3 @@ def test_the_document_the_summary_and_the_page_have_the_figures() -> None:
     page = render_page(result())
     assert "Inferences per second" in page
     assert f"{found.per_second:,.1f}" in page
-
-
-def test_a_single_inference_has_no_such_figures() -> None:
-    builder = ProgramBuilder("one")
-    builder.output(builder.dense("d", builder.input("x", (1, 16)), 16))
-    one = run(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
-    assert steady_of(one) is None
-    assert resident_words(one) == ""
-    assert "steady_state" not in document(one)
-    twice = run(PlanRequest(steady(one.program, 2), LUNA_LIKE, "large-first", "sync"), {"inferences": "1"})
-    assert steady_of(twice) is None

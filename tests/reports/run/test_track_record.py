@@ -14,9 +14,9 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.vendor import with_vendor
 from reports.run.document import document
-from reports.run.energy import energy_class, energy_rows
+from reports.run.energy import energy_rows
 from reports.run.page import render_page
-from reports.run.track_record import accuracy, board_milliseconds, board_rows
+from reports.run.track_record import accuracy, board_rows
 from reports.run.vendor import vendor_lines, vendor_rows
 from tests.reports.run.test_page import printed
 from tests.reports.sample import sample
@@ -59,16 +59,6 @@ def test_of_a_class_with_an_interval_of_more_than_three_times_its_parts_are_what
     assert cast("dict[str, Any]", document(unknown)["measured"])["board_milliseconds"] is None
 
 
-def test_the_interval_is_about_the_plan_of_the_boards_own_tool() -> None:
-    result = found()
-    assert result.vendor
-    own = simulate("zoo:resnet8", "stm32n6", streamer="vendor").result
-    assert own.vendor is None
-    assert board_milliseconds(own) == board_milliseconds(result)
-    low, high = cast("tuple[float, float]", board_milliseconds(own))
-    assert low < own.chip.milliseconds(own.trace.cycles) < high
-
-
 def test_the_accuracy_is_that_of_the_class_beside_that_of_all_rows() -> None:
     text = accuracy(found())
     assert "own tool: mean error 9.1% over 89 published rows; 4.0% over 44 networks with tensors in" in text
@@ -83,22 +73,6 @@ def test_without_a_like_network_nothing_is_promised() -> None:
     assert [row[3].partition(":")[0] for row in board_rows(alone)] == ["not known", "zoo"]
     assert "of which none is of a network with tensors in SharedMemory" in accuracy(alone)
     assert cast("dict[str, Any]", document(alone)["measured"])["board_milliseconds"] is None
-
-
-def test_json_has_the_class_its_error_and_the_nearest() -> None:
-    measured = cast("dict[str, Any]", document(found())["measured"])
-    assert measured["class"] == "tensors in SharedMemory"
-    assert (measured["networks"], measured["rows"]) == (44, 89)
-    assert 0.04 < measured["mean_error"] < measured["held_out_error"] < 0.08
-    assert measured["nearest"]["workload"].startswith("zoo:fdmobilenet")
-    assert measured["warnings"] == list(cast("Any", found().record).warnings)
-
-
-def test_the_page_says_it_too() -> None:
-    page = render_page(found())
-    tool = page.partition("The board's own tool</h2>")[2].partition("</section>")[0]
-    assert " ms, expected; made for 80% of further families" in tool
-    assert '<p class="warning">Warning: this network is outside' in page
 
 
 def test_a_chip_without_measurements_says_nothing() -> None:
@@ -140,26 +114,11 @@ def test_the_error_of_the_energy_is_that_of_networks_of_the_class() -> None:
     assert "not promised (3 numbers fitted to 3" in " ".join(render_page(measured("gap9")).split())
 
 
-def test_an_energy_that_nobody_measured_has_no_error() -> None:
-    result = measured("gap9")
-    bare = replace(result, chip=replace(result.chip, measured_energy=()))
-    assert energy_class(bare) is None
-    assert document(bare)["energy_measured"] is None
-    assert len(energy_rows(bare, result_energy(bare))) == len(energy_rows(result, result_energy(result))) - 1
-
-
 def test_json_has_the_energy_of_the_run_by_cause_and_op() -> None:
     found = document(simulated("gap9"))
     assert sum(found["energy"].values()) == pytest.approx(found["microjoules"])
     assert sum(op["microjoules"] for op in found["ops"]) <= found["microjoules"]
     assert found["milliwatts"] == pytest.approx(found["microjoules"] / found["milliseconds"])
-
-
-def test_the_page_has_a_column_a_tile_and_the_parts() -> None:
-    page = render_page(simulated("gap9"))
-    assert "mW in the mean" in page
-    assert ">nJ<" in page
-    assert "<dt>Energy</dt>" in page
 
 
 @cache
@@ -186,12 +145,6 @@ def test_the_terminal_has_the_run_time_and_what_differs() -> None:
     assert "Board's own tool" in printed(compared())
 
 
-def test_a_plan_as_quick_as_the_tools_says_so() -> None:
-    result = compared()
-    line, *_ = vendor_lines(replace(result, vendor=replace(result, vendor=None)))
-    assert line[3].endswith("this plan takes as long")
-
-
 def test_json_has_the_tools_plan_with_the_keys_of_a_plan() -> None:
     result = compared()
     assert result.vendor
@@ -209,11 +162,3 @@ def test_the_accuracy_says_whose_plan_was_measured() -> None:
     assert accuracy(result.vendor) == result.chip.accuracy
     of_no_board = replace(result, chip=replace(result.chip, measured=()))
     assert "These are errors" not in accuracy(of_no_board)
-
-
-def test_the_page_has_both_plans() -> None:
-    page = render_page(compared())
-    assert "The board's own tool" in page
-    assert f"{compared().trace.cycles:,}" in page
-    result = compared()
-    assert "The board's own tool" not in render_page(replace(result, vendor=None))

@@ -2,26 +2,33 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from reports.study.page import render_study
-from tests.reports.chromium import CHROMIUM, PATIENCE_MILLISECONDS, Visit, middle, visit
+from tests.reports.chromium import CHROMIUM, Visit, middle, visit
 from tests.reports.sample import write
 from tests.reports.study_sample import EVIL, small
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 
 
-@pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Visit]:
-    found = visit(browser, write(tmp_path, "study.html", render_study(small())))
+@pytest.fixture(scope="module")
+def shared_page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    found = visit(browser, write(tmp_path_factory.mktemp("page"), "study.html", render_study(small())))
     yield found
     assert found.complaints == []
     found.page.context.close()
+
+
+@pytest.fixture
+def opened(shared_page: Visit) -> Visit:
+    """The one visit of the page, at its overview with all rows."""
+    shared_page.page.evaluate("location.hash = ''")
+    expect(shared_page.page.locator("#overview")).to_be_visible()
+    shared_page.page.fill("#filter", "")
+    return shared_page
 
 
 def column(page: Page, number: int) -> list[str]:
@@ -49,22 +56,6 @@ def test_a_hostile_name_is_shown_not_run(opened: Visit) -> None:
     expect(page.locator("#point-title")).to_have_text(EVIL)
     assert page.locator("main script").count() == 0
     assert "<b>not so</b>" in (page.locator(".errors").text_content() or "")
-
-
-def test_the_table_sorts_and_missing_values_stay_last(opened: Visit) -> None:
-    page = opened.page
-    heads = page.locator("#rows thead th")
-    peak = heads.filter(has_text="peak B")
-    peak.locator("button").click()
-    assert peak.get_attribute("aria-sort") == "descending"
-    assert column(page, 4) == ["900", "500", "400", "400", "330", "300", "200", "200", "110", "100", "", ""]
-    peak.locator("button").focus()
-    page.keyboard.press("Enter")
-    assert peak.get_attribute("aria-sort") == "ascending"
-    assert column(page, 4) == ["100", "110", "200", "200", "300", "330", "400", "400", "500", "900", "", ""]
-    heads.nth(1).locator("button").click()
-    assert column(page, 2) == ["best-fit"] * 4 + ["exact"] * 4 + ["naive"] * 4
-    assert page.locator("#rows [aria-sort]").count() == 1
 
 
 def test_the_table_filters_by_words_and_status(opened: Visit) -> None:
@@ -105,34 +96,17 @@ def test_every_point_has_its_own_view(opened: Visit) -> None:
     expect(page.locator("#point-title")).to_have_text("a.csv")
 
 
-def test_a_link_opens_a_point_directly(browser: Browser, tmp_path: Path) -> None:
-    study = small()
-    file = write(tmp_path, "link.html", render_study(study))
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE_MILLISECONDS)
-    found = Visit(context.new_page())
-    page = found.page
-    page.goto(f"{file.as_uri()}#point-{study.rows[0].key}")
-    page.wait_for_selector("html[data-ready]")
-    assert page.inner_text("#point-title") == "a.csv"
-    assert page.locator("#point-steps tr").count() == 3
-    page.click("#point-back")
-    expect(page.locator("#overview")).to_be_visible()
-    context.close()
-
-
-def test_a_point_links_to_the_page_of_its_plan(browser: Browser, tmp_path: Path) -> None:
-    study = small()
-    key = study.rows[0].key
-    (tmp_path / "plans").mkdir()
-    write(tmp_path / "plans", "one.html", "<title>the plan</title>")
-    found = visit(
-        browser, write(tmp_path, "s.html", render_study(replace(study, pages={key: "plans/one.html"})))
-    )
-    links = found.page.locator("#rows a", has_text="plan")
-    assert [each.get_attribute("href") for each in links.all()] == ["plans/one.html"]
-    found.page.locator(f"#rows a[href='#point-{key}']").click()
-    found.page.get_by_role("link", name="Page of this plan").click()
-    expect(found.page).to_have_title("the plan")
-    assert found.complaints == []
-    found.page.context.close()
+def test_the_table_sorts_and_missing_values_stay_last(opened: Visit) -> None:
+    page = opened.page
+    heads = page.locator("#rows thead th")
+    peak = heads.filter(has_text="peak B")
+    peak.locator("button").click()
+    assert peak.get_attribute("aria-sort") == "descending"
+    assert column(page, 4) == ["900", "500", "400", "400", "330", "300", "200", "200", "110", "100", "", ""]
+    peak.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert peak.get_attribute("aria-sort") == "ascending"
+    assert column(page, 4) == ["100", "110", "200", "200", "300", "330", "400", "400", "500", "900", "", ""]
+    heads.nth(1).locator("button").click()
+    assert column(page, 2) == ["best-fit"] * 4 + ["exact"] * 4 + ["naive"] * 4
+    assert page.locator("#rows [aria-sort]").count() == 1

@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -12,13 +11,12 @@ from hypothesis import given, strategies as st
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
 from chipmodel.answers.study_row import Improved
 from chipmodel.errors import BadInput
-from reports.chart import STYLES, Chart
+from reports.chart import Chart
 from reports.pictures import picture_files
 from reports.study.page import charts_of
 from reports.study.scale import APART, gap_ticks, place
 from reports.study.strips import MOST_MARKS, gap_strips, mark_text, over_time, profile, searching
-from tests.reports.chromium import CHROMIUM
-from tests.reports.study_sample import EVIL, designs, many, network, packing, small
+from tests.reports.study_sample import EVIL, designs, packing, small
 
 
 def traces(chart: Chart) -> list[dict[str, Any]]:
@@ -77,13 +75,6 @@ def test_a_profile_by_hand() -> None:
     assert "50.0% of 2 cases within 0.0% of the bound" in best_fit["hovertext"][0]
 
 
-def test_of_nineteen_planners_the_first_have_distinct_lines() -> None:
-    drawn = traces(profile(many(), PEAK))
-    assert len({trace["name"] for trace in drawn}) == len(drawn) == 19
-    shapes = {(trace["line"]["dash"], trace["marker"]["symbol"]) for trace in drawn if "marker" in trace}
-    assert len(shapes) == len(STYLES)  # apart without colour too
-
-
 def test_the_median_over_time_by_hand() -> None:
     assert [s.planner for s in searching(small())] == ["exact"]
     one = replace(packing("a", "p", 100, 100), seconds=9.0)
@@ -97,30 +88,6 @@ def test_the_median_over_time_by_hand() -> None:
     assert line["x"] == [2.0, 3.0, 9.0]
     assert line["y"] == [round(place(gap), 4) for gap in (0.6, 0.1, 0.1)]
     assert "after 2.00 s, 2 points" in line["hovertext"][0]
-
-
-def test_names_of_the_charts() -> None:
-    assert {*charts_of(small())} == {"peak-gaps", "peak-profile", "time"}
-    found = charts_of(designs())
-    assert "latency-SharedMemory-zoo_one" in found
-    assert all(set(name).isdisjoint('/\\:?* "') for name in found)
-    names = {trace["name"] for trace in found["latency-SharedMemory-zoo_one"].traces}
-    assert "Pareto front" in names
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
-def test_pictures_are_the_same_each_time_and_a_name_is_no_markup() -> None:
-    rows = tuple(network("n", cycles, streamer=name) for name, cycles in (("<b>&x", 2000), ("y", 1500)))
-    charts = {"cycles-gaps": charts_of(StudyResults("s", rows))["cycles-gaps"]}
-    found = picture_files(charts)
-    assert found == picture_files(charts)
-    svg = found["cycles-gaps.svg"].decode()
-    assert "<b>" not in svg
-    assert "<b>&x" in unescape(svg)
-    assert "gap to the bound" in svg
-    assert "http" not in svg.replace("http://www.w3.org/", "")
-    assert found["cycles-gaps.pdf"].startswith(b"%PDF")
 
 
 def test_without_kaleido_a_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

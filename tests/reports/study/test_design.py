@@ -9,7 +9,6 @@ from chipmodel.answers.study_results import StudyResults
 from reports.chart import Chart
 from reports.study.design import (
     CHIP,
-    ENERGY,
     MEMORY,
     Design,
     axes,
@@ -21,7 +20,6 @@ from reports.study.design import (
     sufficient_memories,
 )
 from reports.study.design_chart import panels, series_names
-from reports.study.page import render_study
 from tests.reports.study.test_charts import traces
 from tests.reports.study_sample import designs as sample, network, small
 
@@ -55,13 +53,6 @@ def test_each_design_has_the_fastest_plan_that_fits_of_each_planner() -> None:
     assert none.bytes == 128 * KIB
 
 
-def test_a_faster_plan_that_does_not_fit_is_not_used() -> None:
-    slow = network("n", 30, 10)
-    quick = replace(network("n", 10, 10, packer="exact"), peak_bytes=262145, status="does not fit")
-    (design,) = designs(StudyResults("two", (quick, slow)))
-    assert design.rows == (slow,)
-
-
 def test_a_design_where_every_point_failed_still_has_its_bytes() -> None:
     rows = [replace(row, capacity_bytes=None) if row.total_cycles is None else row for row in sample().rows]
     found = designs(replace(sample(), rows=tuple(rows)))
@@ -75,21 +66,6 @@ def test_the_smallest_sufficient_memory() -> None:
     assert (two.smallest.bytes, two.least.bytes, two.best.bytes) == (256 * KIB, 128 * KIB, 512 * KIB)
     assert round(two.above, 6) == 0.02
     assert setting_words(two.smallest, MEMORY) == "psram.clock_mhz 200"
-
-
-def test_memory_varied_on_several_chips_has_an_answer_for_each() -> None:
-    rows = [
-        network("n", cycles, 5, size * KIB, chip=chip, overrides=((MEMORY, f"{size}KiB"),))
-        for chip, times in (("slow", (900, 300)), ("quick", (10, 10)))
-        for size, cycles in zip((64, 128), times, strict=True)
-    ]
-    study = StudyResults("chips", tuple(rows))
-    words = "The smallest memory within 5% of the best latency: 128 KiB for n on slow; 64 KiB for n on quick."
-    assert design_words(study) == words
-    # Chips as they are, each with a memory of its own, are designs of one space.
-    plain = (network("n", 30, 5, 64, chip="a"), network("n", 20, 5, 128, chip="b"))
-    (only,) = sufficient_memories(designs(StudyResults("plain", plain)))
-    assert (only.workload, only.smallest.bytes, only.least.bytes) == ("n", 128, 64)
 
 
 def test_of_many_workloads_the_answer_is_the_memory_that_all_need() -> None:
@@ -166,27 +142,6 @@ def test_values_that_are_no_numbers_are_categories_in_the_studys_order() -> None
     ((_, chart),) = panels(study, "dma.arbitration", designs(study))
     assert labels(chart) == ["round robin", "fixed"]
     assert traces(chart)[0]["mode"] == "markers"
-
-
-def test_energy_has_charts_over_memory_with_a_front_of_its_own() -> None:
-    """The larger the memory, the faster and the more energy: all are on the front of latency, one is on that
-    of energy."""
-    sizes = [(64, 30_000, 5.0), (128, 20_000, 6.0), (256, 10_000, 9.0)]
-    rows = tuple(
-        replace(network("n", cycles, capacity=kib * KIB, overrides=((MEMORY, f"{kib}KiB"),)), microjoules=uj)
-        for kib, cycles, uj in sizes
-    )
-    study = StudyResults("energy", rows)
-    found = by_energy(designs(study))
-    assert [design.bytes // KIB for design in front(designs(study))] == [64, 128, 256]
-    assert [design.bytes // KIB for design in front(found, MEMORY, ENERGY)] == [64]
-    ((_, chart),) = panels(study, MEMORY, found, ENERGY)
-    line, pareto = traces(chart)
-    assert (line["y"], pareto["y"]) == ([5.0, 6.0, 9.0], [5.0])
-    page = render_study(study)
-    assert "Energy over SharedMemory" in page
-    assert '<h2 id="sweep-0-energy-title">' in page
-    assert "Energy over" not in render_study(sample())
 
 
 def test_a_plan_with_less_energy_counts_though_it_is_slower() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from chipmodel.answers.study_results import StudyResults
 from reports.study.page import FIRST_ROWS, render_study
 from tests.reports.pages import data_of
-from tests.reports.study_sample import EVIL, designs, merged, network, packing, small
+from tests.reports.study_sample import EVIL, designs, packing, small
 
 
 def visible(page: str) -> str:
@@ -35,16 +35,6 @@ def test_every_point_has_its_figures_and_its_command() -> None:
     assert data["points"][-1]["error"] == "wrong\n  hint: <b>not so</b>"
     cases = [point["case"] for point in data["points"]]
     assert cases == [0, 1, 2, 3] * 3
-
-
-def test_a_mergers_own_bound_is_told_where_it_loses() -> None:
-    data = data_of(render_study(merged()))
-    assert {"merger bound", "packer gap"} <= {key for key, _, _ in data["table"]["columns"]}
-    facts = dict(data["points"][2]["facts"])
-    assert facts["Status"] == "feasible: the smallest peak of merger none"
-    assert facts["Merger's own bound"] == "150 B, 50.0% above the best bound"
-    assert "Merger's own bound" not in dict(data["points"][4]["facts"])
-    assert "merger bound" not in {key for key, _, _ in data_of(render_study(small()))["table"]["columns"]}
 
 
 def test_the_table_has_what_varies_and_numbers_to_sort_by() -> None:
@@ -85,14 +75,3 @@ def test_no_script_still_shows_the_first_rows() -> None:
     rows = tuple(replace(row, key=f"{k:x}") for k in range(FIRST_ROWS + 7))
     page = visible(render_study(StudyResults("large", rows)))
     assert page.count('<th scope="row"><a href="#point-') == FIRST_ROWS
-
-
-def test_only_the_first_workloads_have_a_chart_with_a_remark_on_the_others() -> None:
-    rows = tuple(
-        network(f"n{k}", 100 - size, 10, size * 1024, overrides=(("shared_memory.bytes", f"{size}KiB"),))
-        for k in range(15)
-        for size in (32, 64)
-    )
-    page = visible(render_study(StudyResults("wide", rows)))
-    assert page.count("<figcaption>") == 12
-    assert "3 more are in the table of points" in page

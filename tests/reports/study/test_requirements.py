@@ -8,7 +8,6 @@ from chipmodel.answers.study_row import Row
 from reports.study.design import MEMORY, designs, front, sufficient_memories
 from reports.study.design_chart import panels
 from reports.study.effects import field_steps, is_flat, step_rows
-from reports.study.page import render_study
 from reports.study.requirements import candidates, design_rows, requirement_words
 from tests.reports.study.test_charts import traces
 from tests.reports.study_sample import designs as sample, network
@@ -69,15 +68,6 @@ def test_none_meets_the_requirements() -> None:
     assert both.endswith("100.0% above what is required.")
 
 
-def test_energy_may_be_required() -> None:
-    rows = [replace(_row("a", 10_000, kib, 1), microjoules=30.0 + kib) for kib in (64, 128)]
-    words = requirement_words(_study(rows, milliseconds=20, microjoules=100, peak_bytes=1 << 20))
-    assert words.startswith("1 of 2 designs meets 20 ms, 100 µJ and a peak of 1 MiB with every network")
-    assert words.endswith("a takes 10.000 ms, 94.00 µJ and 32 KiB.")
-    unknown = [*rows[:1], replace(rows[1], microjoules=None)]
-    assert [c.meets for c in candidates(_study(unknown, microjoules=100))] == [True, False]
-
-
 def test_a_design_in_which_a_network_does_not_fit_is_further_away_than_one_in_which_all_fit() -> None:
     rows = [_row(name, 90_000, 128, 1) for name in "ab"]
     rows += [_row("a", 1_000, 64, 1), _row("b", None, 64, 1)]
@@ -124,11 +114,3 @@ def test_what_each_step_brings() -> None:
     assert not is_flat(CHANNELS, steps)
     clock = field_steps(sample())
     assert not is_flat("psram.clock_mhz", clock)
-
-
-def test_a_flat_field_has_figures_and_no_chart() -> None:
-    page = render_study(_study([_row("a", 10_000, 64, 1), _row("a", 9_990, 64, 2)]))
-    assert "What each step brings" in page
-    assert f"Latency over {CHANNELS}" not in page
-    steep = render_study(_study([_row("a", 10_000, 64, 1), _row("a", 5_000, 64, 2)]))
-    assert f"Latency over {CHANNELS}" in steep

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from chipmodel.answers.study_results import StudyResults
 from reports.study.markdown import study_markdown
-from reports.study.methods import methods, threats
+from reports.study.methods import threats
 from reports.study.page import charts_of
 from reports.study.terminal import print_answer
 from reports.study.words import answer, scope
@@ -33,13 +33,6 @@ def test_the_answer_of_a_design_study_begins_with_the_memory() -> None:
         "(quartiles 300.0% and 700.0%), the best of all on 10 of 10; sync 536.0% (p = 0.002)."
     )
     assert words[2] == "By peak, large-first is at the bound on 20 cases."
-
-
-def test_bounds_of_older_rows_hold_for_plans_of_an_unknown_kind() -> None:
-    rows = tuple(replace(row, bound_space=None) for row in designs().rows)
-    assert "which holds for plans of a kind that its row does not name." in " ".join(
-        methods(StudyResults("old", rows))
-    )
 
 
 def test_equal_medians_are_told_apart_by_the_cases_at_the_bound() -> None:

@@ -1,7 +1,5 @@
 """Mergers of arms: Algorithm 2 by hand, its guarantees, the paper's shapes, and what others broke."""
 
-from random import Random
-
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -27,7 +25,6 @@ from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.branches.mergers import merge_arms, merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
-from tests.fuzz.broken_merges import MergeCase, corrupts, later_conditional, objections
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
@@ -229,9 +226,6 @@ def test_packers_that_search_merge_too(packer: str) -> None:
         assert peaks == sorted(peaks)
 
 
-# -- the paper's shapes ------------------------------------------------------------------------
-
-
 # -- what others broke: ExecuTorch issue 21490 -------------------------------------------------
 
 
@@ -278,16 +272,6 @@ def test_an_output_alive_across_the_next_conditional_is_kept(nested: bool, strea
         for packer in HEURISTICS:
             solved = merge_arms(problem, nesting, packer, name, FEW)
             assert not verify(program, lower(schedule, solved.plan), ROOMY), (name, packer)
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_forgetting_it_is_noticed(nested: bool) -> None:
-    program = consecutive(nested)
-    schedule = stream(program, ROOMY, "sync", ROOMY.shared_memory.bytes)
-    problem = liveness(schedule, ROOMY)
-    plan = solve(later_conditional(schedule, problem), "large-first").plan
-    assert corrupts(schedule, plan, Random(1), 1)
-    assert all(objections(MergeCase(program, schedule, problem, "large-first"), plan))
 
 
 def test_results_of_all_arms_are_one_buffer() -> None:

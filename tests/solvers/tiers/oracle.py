@@ -46,25 +46,6 @@ class Oracle:
             worlds = [self.operate(w, step) for world in worlds for w in self.choices(world, step, changes)]
         return min(world.cost for world in worlds)
 
-    def searched(self, segments: list[int], changes: int) -> Fraction:
-        """The cost after the source's search: of the states of a segment the first cheapest one is kept, if
-        it is cheaper than the one kept before."""
-        kept = self.by_rule([World()])
-        start = 0
-        while start < len(self.problem.steps):
-            segment = segments.pop(0) if segments[1:] else segments[0]
-            paths = [kept[: start + 1]]
-            for step in range(start, min(len(self.problem.steps), start + segment)):
-                paths = [
-                    [*path, self.operate(world, step)]
-                    for path in paths
-                    for world in self.choices(path[-1], step, changes)
-                ]
-            ends = [end for path in paths if (end := self.by_rule(path))]
-            start += segment
-            kept = min([kept, *ends], key=lambda path: path[-1].cost)
-        return kept[-1].cost
-
     def by_rule(self, path: list[World]) -> list[World]:
         """The worlds of a path, and all later ones by the initial rule; none where that has no place."""
         path = list(path)

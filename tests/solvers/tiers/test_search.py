@@ -1,6 +1,5 @@
 """State search: its costs, and the search against brute force."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -224,24 +223,6 @@ def test_one_segment_over_the_whole_program_equals_brute_force(asked: TierProble
     oracle = Oracle(asked)
     assert found.initial.cycles == oracle.initial()
     assert found.state.cycles == oracle.cheapest(changes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("segments", [(1,), (3,), (2, 1)])
-def test_one_action_at_a_time_costs_what_the_sources_own_words_make_of_it(segments: tuple[int, ...]) -> None:
-    saved: Counter[bool] = Counter()
-    for seed in range(400):
-        asked = random_problem(seed, 4, 4)
-        if seed % 3 == 0:
-            asked = replace(asked, tiers=(*asked.tiers[:-1], replace(asked.tiers[-1], capacity=12)))
-        actions = frozenset(ACTIONS) if seed % 2 else frozenset(ACTIONS) - {"reuse"}
-        if possible(asked) is not None:
-            found = search(asked, Limits(), segments, ActionRule(1, actions))
-            assert found.state.cycles == Oracle(asked, frozenset(actions)).searched(list(segments), 1), seed
-            assert_sound(asked, found.state)
-            saved[found.state.cycles < found.initial.cycles] += 1
-    assert saved.total() > 300
-    assert saved[True] > 30
 
 
 @given(tier_problems(), st.integers(1, 4), st.integers(0, 3))

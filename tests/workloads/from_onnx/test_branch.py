@@ -22,24 +22,6 @@ from tests.workloads.from_onnx.support_models import (
 from tests.workloads.from_onnx.support_subgraphs import SCALAR, YES, branch, graph, inside, only
 
 
-def test_a_branch_reads_outer_tensors_and_its_results_become_one_tensor(tmp_path: Path) -> None:
-    then = graph([node("Exp", "x", "t")], "t")
-    other = graph([node("Add", "x a", "t")], "t")  # the names of the other branch again
-    made = model(
-        [node("Abs", "x", "a"), branch("c", "y", then, other), node("Mul", "y x", "z")],
-        {"x": [4], "c": []},
-        "z",
-        types=SCALAR,
-    )
-    program = load(tmp_path, made, strict=True)
-    gate = only(program, If)
-    assert (gate.condition, [arm.name for arm in gate.arms]) == ("c", ["then", "else"])
-    assert inside(gate.arms[0].body) == [("exp", ("x",), ("y",))]
-    assert inside(gate.arms[1].body) == [("add", ("x", "a"), ("y",))]
-    assert [arm.probability for arm in gate.arms] == [None, None]
-    assert not program.notes
-
-
 def test_a_condition_that_is_known_leaves_one_arm_at_any_depth(tmp_path: Path) -> None:
     inner = branch(
         "yes", "u", graph([node("Exp", "x", "e")], "e"), graph([node("Log", "x", "l")], "l"), "inner"
@@ -115,15 +97,6 @@ def test_an_arm_that_cannot_run_on_the_shapes_is_left_out(
             load(tmp_path, _shrinking(*strides), strict=True)
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_value_chooses_the_arm_that_is_read(strict: bool, tmp_path: Path) -> None:
-    given = {"strict": strict, "values": {"rate": (16_000,)}}
-    program = load(tmp_path, _shrinking("8", "1"), **given)
-    assert (kinds(program), program.inputs, program.notes) == (["conv"], ("x",), ())
-    with pytest.raises(BadInput, match="Squeeze"):
-        load(tmp_path, _shrinking("1", "8"), **given)
-
-
 def test_an_if_without_an_arm_that_can_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"'Squeeze_1\w*' \(Squeeze\)"):
         load(tmp_path, _shrinking("1", "1"))
@@ -185,14 +158,3 @@ def test_an_arm_that_cannot_become_ops_is_left_out_as_if_the_file_had_none(
             load(tmp_path, _gated(*arms), strict=True)
     with pytest.raises(BadInput, match=re.escape(words)):
         load(tmp_path, _gated(unfit, unfit))
-
-
-def test_each_if_loses_the_arm_that_cannot_become_ops(tmp_path: Path) -> None:
-    unfit, runs = graph([UNFIT["in 2 groups"]], "t"), graph([node("Exp", "x", "u")], "u")
-    inner = graph([branch("c", "v", runs, unfit, "inner"), node("Log", "v", "w")], "w")
-    program = load(tmp_path, _gated(unfit, inner))
-    assert kinds(program) == ["exp", "log", "abs"]
-    assert [note.split(" is left out")[0] for note in program.notes if "is left out, as" in note] == [
-        "node 'gate' (If): its arm 'then'",
-        "node 'inner' (If): its arm 'else'",
-    ]

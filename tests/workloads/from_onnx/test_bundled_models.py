@@ -20,13 +20,6 @@ def test_all_nine_are_there_by_their_file_names() -> None:
     assert model_file("onnx:light_squeezenet").samefile(LIGHT / "light_squeezenet.onnx")
 
 
-def test_the_name_is_the_program_of_the_file() -> None:
-    assert load("onnx:light_squeezenet") == load(str(LIGHT / "light_squeezenet.onnx"))
-    assert load("onnx:light_squeezenet", dtype="int16") == load(
-        str(LIGHT / "light_squeezenet.onnx"), dtype="int16"
-    )
-
-
 @pytest.mark.parametrize("name", ["onnx:", "onnx:../light/light_squeezenet", "onnx:light_squeezenet.onnx"])
 def test_unknown_names_are_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(BadInput, match=r"the onnx package has no model .*\n.*light_squeezenet"):

@@ -87,23 +87,6 @@ def test_weights_of_constant_nodes_and_constant_of_shape(tmp_path: Path) -> None
     assert {w.name: w.elements for w in program.weights.values()} == {"w": 12, "b": 3}
 
 
-def test_gigabytes_of_constant_of_shape_are_not_made(tmp_path: Path) -> None:
-    nodes = [
-        node("ConstantOfShape", "size", "w"),
-        node("Transpose", "w", "wt", perm=[1, 0]),
-        node("MatMul", "x wt", "y"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [1, 100_000]}, "y", {"size": ints(100_000, 100_000)}))
-    assert program.parameters == 10**10
-
-
-@pytest.mark.parametrize("attribute", [{"value_float": 2.0}, {"value_floats": [2.0]}, {"value_int": 2}])
-def test_constant_nodes_of_plain_numbers(attribute: dict[str, object], tmp_path: Path) -> None:
-    nodes = [helper.make_node("Constant", [], ["c"], **attribute), node("Cast", "c", "f", to=1)]
-    program = load(tmp_path, model([*nodes, node("Mul", "x f", "y")], {"x": [2, 3]}, "y"))
-    assert (kinds(program), program.parameters) == (["mul"], 0)
-
-
 def test_a_weight_used_twice_is_declared_once(tmp_path: Path) -> None:
     """An embedding table that is also the classifier, transposed on the way."""
     nodes = [
@@ -119,12 +102,6 @@ def test_a_weight_used_twice_is_declared_once(tmp_path: Path) -> None:
     assert gather.gathers
     assert program.block_bytes(gather) == 6 * 16
     assert program.block_bytes(dense) == 16_000
-
-
-def test_a_constant_cast_like_an_activation_is_a_constant(tmp_path: Path) -> None:
-    nodes = [node("CastLike", "one x", "c"), node("Max", "x c", "y")]
-    made = model(nodes, {"x": [2, 3]}, "y", {"one": numpy.array(1.0)}, opset=18)
-    assert kinds(load(tmp_path, made, strict=True)) == ["max"]
 
 
 def test_an_empty_cache_is_nothing(tmp_path: Path) -> None:

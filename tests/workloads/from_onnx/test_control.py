@@ -2,9 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib import import_module
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +9,6 @@ import numpy
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import Loop
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
-from chipmodel.verify.commands import verify
-from tests.support.chips import LUNA_LIKE
 from tests.support.command_line import Call
 from tests.workloads.from_onnx.support_models import helper, load, model, node
 from tests.workloads.from_onnx.support_subgraphs import (
@@ -31,7 +23,6 @@ from tests.workloads.from_onnx.support_subgraphs import (
     looped,
     scanned,
 )
-from workloads.from_onnx.program import load_onnx
 
 
 def test_the_command_line_sets_iterations_and_probabilities(tmp_path: Path, call: Call) -> None:
@@ -139,61 +130,3 @@ def test_a_carried_tensor_that_grows_keeps_its_first_shape(tmp_path: Path) -> No
     assert program.tensors[program.outputs[0]].shape == (4,)
     with pytest.raises(BadInput, match="changes its shape"):
         load(tmp_path, made, strict=True)
-
-
-def _graphs(each: Any) -> list[Any]:
-    found = [each]
-    for inner in [a.g for n in each.node for a in n.attribute if a.HasField("g")]:
-        found += _graphs(inner)
-    return found
-
-
-def _has_control(made: Any) -> bool:
-    nodes = [n for each in _graphs(made.graph) for n in each.node]
-    nodes += [n for function in made.functions for n in function.node]
-    return any(n.op_type in ("If", "Loop", "Scan") for n in nodes)
-
-
-def own_cases() -> list[Any]:
-    """Test cases with an If, Loop or Scan, also inside functions. (Making all cases would take long.)"""
-    package: Any = import_module("onnx.backend.test.case.node")
-    for name in ("if_", "loop", "scan", "range", "linear_attention", "affinegrid", "sequence_map"):
-        with suppress(ModuleNotFoundError):  # not every version has all of them
-            import_module(f"onnx.backend.test.case.node.{name}")
-    return list(package._NodeTestCases)  # collect_testcases would import all
-
-
-@pytest.mark.slow
-def test_the_onnx_packages_own_models(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    """Each is imported with the right shapes, planned and simulated, or refused by a name in the model."""
-    cases = {c.name: c for c in own_cases() if c.model is not None and _has_control(c.model)}
-    refused: dict[str, str] = {}
-    for name, case in cases.items():
-        path = tmp_path / f"{name}.onnx"
-        path.write_bytes(case.model.SerializeToString())
-        inputs, expected = case.data_sets[0]
-        try:
-            program = load_onnx(path)
-        except BadInput as error:
-            refused[name] = str(error)
-            continue
-        loops = [each for each in program.nodes() if isinstance(each, Loop)]
-        if "range" in name:  # the number of iterations depends on data
-            program = load_onnx(path, iterations={loops[0].name: len(expected[0])})
-        assert inputs
-        sizes = [prod(program.tensors[t].shape) for t in program.outputs]
-        assert sizes == [value.size for value in expected], name
-        result = run(PlanRequest(program, LUNA_LIKE))
-        assert not verify(program, result_commands(result), LUNA_LIKE), name
-    assert {"test_if", "test_loop11", "test_scan9_sum", "test_scan_sum"} <= cases.keys() - refused.keys()
-    assert all("node '" in text or "the input '" in text for text in refused.values())
-    unsized = [n for n, text in refused.items() if "sequence" in text or "optional" in text]
-    assert {"test_if_seq", "test_if_opt", "test_loop13_seq", "test_loop16_seq_none"} <= set(unsized)
-    # In the others a shape depends on data.
-    assert all("affine_grid" in n for n in refused if n not in unsized)
-
-
-def result_commands(result: Any) -> Any:
-    from chipmodel.passes.lower import lower
-
-    return lower(result.schedule, result.solved.plan)

@@ -10,10 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from chipmodel.model.program import If, Loop, ops
-from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.verify.commands import verify
-from tests.support.chips import LUNA_LIKE, with_memory
 from tests.workloads.from_onnx.support_models import helper, load, node, numpy_helper
 from tests.workloads.from_onnx.tree_values import outputs
 
@@ -204,17 +200,6 @@ def test_the_tree_computes_what_the_model_computes(seed: int, tmp_path: Path) ->
         for name, value in outputs(program, given, writer.constants).items():
             assert value.tolist() == expected[name].reshape(-1).tolist(), name
             assert program.tensors[name].shape == expected[name].shape
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
-def test_its_plans_are_right(seed: int, tmp_path: Path) -> None:
-    program = load(tmp_path, Writer(seed).model())
-    for size in (48, 96, 4096):
-        chip = with_memory(LUNA_LIKE, size, 1)
-        planned = plan(PlanRequest(program, chip))
-        if planned.solved.peak <= size:
-            assert not verify(program, planned.commands, chip)
 
 
 def test_random_models_cover_all_features(tmp_path: Path) -> None:

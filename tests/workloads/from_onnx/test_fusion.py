@@ -33,12 +33,6 @@ def test_an_activation_whose_input_has_another_reader_stays_an_op(name: str, tmp
     assert any("c" in op.inputs and op.kind != "max_pool" for op in others)
 
 
-def test_an_activation_whose_input_is_an_output_stays_an_op(tmp_path: Path) -> None:
-    program = _conv(tmp_path, node("Relu", "c", "y"), outputs="c y")
-    assert kinds(program) == ["conv", "relu"]
-    assert program.outputs == ("c", "y")
-
-
 def test_batch_norm_of_a_tensor_with_two_readers_stays_an_op(tmp_path: Path) -> None:
     norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "c", "z")
     program = _conv(tmp_path, norm, relu, outputs="n z", **NORM)

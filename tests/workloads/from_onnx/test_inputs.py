@@ -29,12 +29,6 @@ EXP = node("Exp", "x", "y")
 # -- symbolic sizes ----------------------------------------------------------------------------
 
 
-def test_a_symbolic_batch_alone_is_one_with_a_note(tmp_path: Path) -> None:
-    program = load(tmp_path, model([EXP], {"x": ["N", 3, 8, 8]}, "y"))
-    assert program.tensors["y"].shape == (1, 3, 8, 8)
-    assert program.notes == ("input 'x': the batch size 'N' is taken as 1",)
-
-
 @pytest.mark.parametrize("shape", [["N", "C", 8], [1, "height", 8], ["N", 3, None], None])
 def test_other_symbolic_sizes_must_be_given(shape: Any, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"input 'x' is not fixed(?s:.)*--shape x="):
@@ -48,12 +42,6 @@ def test_one_input_binds_the_symbols_of_another(tmp_path: Path) -> None:
     assert load(tmp_path, made, shapes={"x": (2, 7, 4)}).tensors["z"].shape == (2, 7, 4)
     with pytest.raises(BadInput, match=r"'t' to 7 and to 8"):
         load(tmp_path, made, shapes={"x": (2, 7, 4), "z": (2, 8, 4)})
-
-
-def test_a_fixed_size_can_be_replaced(tmp_path: Path) -> None:
-    program = load(tmp_path, model([EXP], {"x": [1, 3, 8, 8]}, "y"), shapes={"x": (1, 3, 16, 8)})
-    assert program.tensors["y"].shape == (1, 3, 16, 8)
-    assert program.notes == ("input 'x': --shape replaces the model's size 8 by 16",)
 
 
 @pytest.mark.parametrize(
@@ -241,15 +229,6 @@ def test_an_unknown_operator_set(opset: int, tmp_path: Path) -> None:
 # -- element types and quantised models --------------------------------------------------------
 
 
-def test_integers_keep_their_own_type(tmp_path: Path) -> None:
-    nodes = [node("Gather", "table ids", "rows"), node("ArgMax", "rows", "y", axis=-1)]
-    made = model(nodes, {"ids": [1, 6]}, "y", {"table": (50, 8)}, types={"ids": 7})
-    program = load(tmp_path, made, dtype="float16")
-    dtypes = {name: tensor.dtype for name, tensor in program.tensors.items()}
-    assert dtypes == {"ids": "int64", "rows": "float16", "y": "int64"}
-    assert program.tensors["ids"].bytes == 48
-
-
 def _quantised(*, per_channel: bool = False) -> Any:
     """Convolution and Relu between QuantizeLinear and DequantizeLinear, as ONNX Runtime writes it."""
     pairs: list[Any] = []
@@ -282,14 +261,6 @@ def test_quantise_and_dequantise_vanish(per_channel: bool, tmp_path: Path) -> No
     assert {w.name: (w.elements, w.bytes) for w in program.weights.values()} == {"w": (32, 32), "b": (8, 32)}
 
 
-def test_integer_weights_of_a_float_network_keep_their_size(tmp_path: Path) -> None:
-    program = load(tmp_path, _quantised(), dtype="float32")
-    assert kinds(program) == ["conv", "max_pool"]
-    assert program.weights["w"].bytes == 32
-    # The file quantises this tensor: it is stored so.
-    assert program.tensors["x"].dtype == "int8"
-
-
 def test_four_bit_weights(tmp_path: Path) -> None:
     weight = helper.make_tensor("w", onnx.TensorProto.INT4, [64, 32], [0] * 2048)
     nodes = [node("DequantizeLinear", "w s", "wd"), node("MatMul", "x wd", "y")]
@@ -318,26 +289,6 @@ def test_an_unknown_operator_is_modelled_by_its_bytes(tmp_path: Path) -> None:
         load(tmp_path, _foreign(), strict=True)
 
 
-def test_a_loop_of_another_domain_is_noted_and_modelled_by_its_bytes(tmp_path: Path) -> None:
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Add", ["c", "outer"], ["c2"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", 7, []),
-            helper.make_tensor_value_info("go", 9, []),
-            helper.make_tensor_value_info("c", 1, [4]),
-        ],
-        [helper.make_tensor_value_info("go2", 9, []), helper.make_tensor_value_info("c2", 1, [4])],
-    )
-    nodes = [node("Exp", "x", "outer"), node("Repeat", "n _ outer", "y", domain="art", body=body)]
-    made = model(nodes, {"x": [4]}, "y", {"n": numpy.array(3)}, declared={"y": [4]})
-    program = load(tmp_path, made)
-    assert kinds(program) == ["exp", "repeat"]
-    assert "(art.Repeat)" in program.notes[0]
-    assert "without what its sub-graphs compute" in program.notes[0]
-    assert set(operations(program)[1].inputs) == {"outer"}
-
-
 # -- attention as one node, and ONNX Runtime's operators ---------------------------------------
 
 
@@ -357,16 +308,6 @@ def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
     assert program.macs == 2 * 8 * 5 * (5 + past) * 16
     assert kinds(program) == [*["concat"] * (2 if cached else 0), "matmul", "softmax", "matmul"]
     assert [program.tensors[t].shape for t in program.outputs] == reference_shapes(made, inputs)
-
-
-@since_23
-@pytest.mark.parametrize("mode", [0, 3])
-def test_the_scores_of_attention_can_be_an_output(mode: int, tmp_path: Path) -> None:
-    inputs = dict.fromkeys("qkv", (1, 2, 5, 8))
-    attention = node("Attention", "q k v", "y _ _ s", qk_matmul_output_mode=mode)
-    program = load(tmp_path, model([attention, node("Exp", "s", "z")], inputs, "y s z", opset=23))
-    assert program.tensors["s"].shape == (1, 2, 5, 5)
-    assert operations(program)[1 if mode else 0].outputs == ("s",)
 
 
 def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: Path) -> None:

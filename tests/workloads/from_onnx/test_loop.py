@@ -10,13 +10,11 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.model.program import Loop, Op, ops
-from tests.workloads.from_onnx.support_models import helper, ints, kinds, load, model, node, numpy_helper
+from tests.workloads.from_onnx.support_models import ints, load, model, node, numpy_helper
 from tests.workloads.from_onnx.support_subgraphs import (
-    FLOAT,
     GO_ON,
     INT64,
     NO,
-    YES,
     body,
     info,
     inside,
@@ -46,39 +44,6 @@ def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
     assert program.tensors["piled"].shape == (5, 4)
     assert [op.kind for op in program.body if isinstance(op, Op)] == ["abs", "exp", "copy", "allocate"]
     assert not program.notes
-
-
-def test_the_first_value_is_carried_itself_where_nothing_else_needs_it(tmp_path: Path) -> None:
-    inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
-    nodes = [node("Exp", "x", "h0"), looped("m _ h0", "last", inner), node("Abs", "last", "y")]
-    program = load(tmp_path, model(nodes, {"x": [4]}, "y", {"m": numpy.array(5)}))
-    assert only(program, Loop).carried == ("h0",)
-    assert kinds(program) == ["exp", "add", "abs"]
-    again = model([*nodes, node("Neg", "h0", "z")], {"x": [4]}, "y z", {"m": numpy.array(5)})
-    assert sorted(kinds(load(tmp_path, again))) == ["abs", "add", "copy", "exp", "neg"]
-
-
-def test_unchanged_tensors_are_not_carried(tmp_path: Path) -> None:
-    inner = body([GO_ON, node("Add", "h w", "n")], "still n w", "h w")
-    made = model([looped("m _ x c", "p q", inner)], {"x": [4]}, "p", {"m": numpy.array(3), "c": (4,)})
-    program = load(tmp_path, made)
-    (add,) = ops(only(program, Loop).body)
-    assert (add.inputs, add.weights) == (("p",), ("c",))
-    assert only(program, Loop).carried == ("p",)
-
-
-def test_a_loop_of_no_iterations_returns_its_operands(tmp_path: Path) -> None:
-    inner = body([GO_ON, node("Add", "h h", "n"), node("Exp", "n", "p")], "still n p", "h")
-    for limit, going in ((0, YES), (3, NO)):
-        made = model(
-            [node("Abs", "x", "h0"), looped("m go h0", "last piled", inner), node("Neg", "last", "y")],
-            {"x": [4]},
-            "y piled",
-            {"m": numpy.array(limit), "go": going},
-        )
-        program = load(tmp_path, made, strict=True)
-        assert kinds(program) == ["abs"] or kinds(program) == ["abs", "neg"]
-        assert program.outputs == ("y",)
 
 
 def test_a_condition_that_ends_at_once_makes_one_iteration(tmp_path: Path) -> None:
@@ -221,43 +186,6 @@ def test_shapes_that_depend_on_the_iteration_are_those_of_the_last(tmp_path: Pat
     assert program.tensors["part"].shape == (4,)
     assert "'part' depends on the iteration" in program.notes[0]
     assert [op.kind for op in ops(only(program, Loop).body)][-1] == "collect"
-
-
-def test_the_iteration_number_is_made_only_where_it_is_read(tmp_path: Path) -> None:
-    nodes = [GO_ON, node("Gather", "x i", "row"), node("Add", "h row", "n")]
-    made = model(
-        [looped("m _ h", "y", body(nodes, "still n", "h"))],
-        {"x": [5, 4], "h": [4]},
-        "y",
-        {"m": numpy.array(5)},
-    )
-    program = load(tmp_path, made)
-    assert inside(only(program, Loop).body) == [
-        ("counter", (), ("i",)),
-        ("gather", ("x", "i"), ("row",)),
-        ("add", ("y", "row"), ("y",)),
-    ]
-
-
-def test_scan_slices_and_stacks(tmp_path: Path) -> None:
-    made = scanned("y ys", "n p", [node("Add", "h s", "n"), node("Mul", "n s", "p")])
-    program = load(tmp_path, made, strict=True)
-    around = only(program, Loop)
-    assert (around.iterations, around.carried) == (6, ("y", "ys"))
-    assert [(op.kind, op.sliced, op.slices) for op in ops(around.body)] == [
-        ("slice", "xs", 6),
-        ("add", None, 1),
-        ("mul", None, 1),
-        ("collect", "ys", 6),
-    ]
-
-
-def test_scan_along_other_axes(tmp_path: Path) -> None:
-    inner = helper.make_graph([node("Exp", "s", "p")], "body", info("s", FLOAT, [2, 5]), info("p"))
-    made = node("Scan", "xs", "ys", body=inner, num_scan_inputs=1, scan_input_axes=[-2], scan_output_axes=[1])
-    program = load(tmp_path, model([made], {"xs": [2, 3, 5]}, "ys"), strict=True)
-    assert only(program, Loop).iterations == 3
-    assert program.tensors["ys"].shape == (2, 3, 5)
 
 
 def test_a_constant_that_is_scanned_comes_slice_by_slice(tmp_path: Path) -> None:

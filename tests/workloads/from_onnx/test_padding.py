@@ -46,18 +46,6 @@ def test_a_pad_that_others_read_stays(tmp_path: Path) -> None:
     assert kinds(_loaded(tmp_path, *nodes, outputs="y p")) == ["pad", "conv"]
 
 
-def test_padding_moves_behind_quantisation(tmp_path: Path) -> None:
-    nodes = [
-        node("Pad", "x pads", "p0"),
-        node("QuantizeLinear", "p0 scale point", "q"),
-        node("DequantizeLinear", "q scale point", "p"),
-        CONV,
-    ]
-    program = _loaded(tmp_path, *nodes, scale=scalar(0.5), point=scalar(3, "int8"))
-    (op,) = operations(program)
-    assert of_kind(Conv, op.work).window.pad_right == 2
-
-
 @pytest.mark.parametrize(("value", "kept"), [(3, ["conv"]), (0, ["pad", "conv"])])
 def test_an_integer_convolution_pads_with_its_zero_point(value: int, kept: list[str], tmp_path: Path) -> None:
     nodes = [

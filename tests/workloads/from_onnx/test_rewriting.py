@@ -28,25 +28,6 @@ def test_equal_weights_are_stored_once(tmp_path: Path) -> None:
     assert program.weight_bytes == 16
 
 
-def test_a_view_of_an_equal_weight_is_that_weight(tmp_path: Path) -> None:
-    nodes = [node("Transpose", "v", "t"), node("MatMul", "x w", "p"), node("MatMul", "p t", "y")]
-    made = model(nodes, {"x": [2, 4]}, "y", {"w": VALUES, "v": VALUES.copy()})
-    assert len(load(tmp_path, made).weights) == 1
-
-
-def test_equal_bytes_of_another_type_are_another_weight(tmp_path: Path) -> None:
-    nodes = [node("MatMul", "x w", "p"), node("MatMulInteger", "i v", "m"), node("Cast", "m", "c", to=1)]
-    nodes.append(node("Add", "p c", "y"))
-    constants = {"w": VALUES.astype("int8").astype("f"), "v": VALUES.astype("int8")}
-    program = load(tmp_path, model(nodes, {"x": [2, 4], "i": [2, 4]}, "y", constants, types={"i": 3}))
-    assert len(program.weights) == 2
-
-
-def test_weights_that_are_one_number_are_not_shared(tmp_path: Path) -> None:
-    made = two_products(node("Softmax", "p", "q"), w=numpy.ones((4, 4), "f"), v=numpy.ones((4, 4), "f"))
-    assert len(load(tmp_path, made).weights) == 2
-
-
 def normalised(tmp_path: Path, second: Any, name: str) -> int:
     """The weight bytes of two convolutions with one weight, each with a batch norm of its own."""
     rows = numpy.arange(1, 5, dtype="f")
@@ -127,12 +108,3 @@ def test_of_a_concat_only_the_operand_with_the_index_is_needed(index: str, left:
     model = real_model(nodes, {"x": X, "z": X[:1]}, {index: INDICES[index]})
     program = imported(model, tmp_path)
     assert [op.kind for op in program.ops()] == left.split()
-
-
-def test_a_concat_of_another_axis_stays(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("Concat", ["x", "z"], ["c"], name="joined", axis=1),
-        helper.make_node("Gather", ["c", "last"], ["y"], name="pick", axis=0),
-    ]
-    model = real_model(nodes, {"x": X, "z": X}, {"last": INDICES["last"]})
-    assert [op.kind for op in imported(model, tmp_path).ops()] == ["concat", "slice"]

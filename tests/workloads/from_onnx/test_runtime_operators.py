@@ -4,7 +4,6 @@ The nodes and their operands are those of files that ``quantize_static``, ``quan
 with all optimisations made.
 """
 
-from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -143,17 +142,6 @@ def test_channels_last_between_transposes_is_the_same_network(tmp_path: Path) ->
     assert (last.macs, last.weight_bytes) == (plain.macs, plain.weight_bytes) == (30 * 36 * 4, 144)
 
 
-def test_a_transpose_stays_where_other_ops_read_its_result(tmp_path: Path) -> None:
-    nodes = [
-        node("Transpose", "x", "t", perm=[0, 2, 3, 1]),
-        node("Relu", "t", "r"),
-        node("Transpose", "r", "u", perm=[0, 3, 1, 2]),
-        node("MatMul", "r w", "m"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [1, 4, 6, 5]}, "u m", {"w": (4, 3)}))
-    assert kinds(program).count("transpose") == 2
-
-
 @pytest.mark.parametrize("integer", ["MatMulInteger", "ConvInteger"])
 def test_a_dynamically_quantised_product_is_one_op(integer: str, tmp_path: Path) -> None:
     image = integer == "ConvInteger"
@@ -178,20 +166,6 @@ def test_a_dynamically_quantised_product_is_one_op(integer: str, tmp_path: Path)
     program = load(tmp_path, model(nodes, {"x": shape}, "y", constants), strict=True)
     assert kinds(program) == ["cast", "conv" if image else "dense"]
     assert (program.macs, program.weight_bytes) == (9 * 32, 32 + 8 * 4)
-
-
-def test_scales_that_others_read_stay(tmp_path: Path) -> None:
-    nodes = [
-        node("DynamicQuantizeLinear", "x", "q qs qz"),
-        node("MatMulInteger", "q w qz", "p"),
-        node("Cast", "p", "c", to=1),
-        node("Mul", "qs ws", "k"),
-        node("Mul", "c k", "m"),
-        node("Mul", "m k", "y"),
-    ]
-    constants = {"w": numpy.zeros((4, 8), "int8"), "ws": numpy.array(0.1, "f")}
-    program = load(tmp_path, model(nodes, {"x": [1, 4]}, "y", constants), strict=True)
-    assert kinds(program) == ["cast", "dense", "mul", "mul"]
 
 
 def test_weights_in_blocks_are_loaded_with_their_scales_and_zero_points(tmp_path: Path) -> None:
@@ -243,36 +217,6 @@ def test_norms_that_are_newer_or_older_than_their_operator_set(
     assert len(kinds(program)) == 1
     assert program.tensors["y"].shape == (1, 4, 3, 8)
     assert program.parameters == sum(prod(shape) for shape in constants.values())
-
-
-def test_rows_of_a_table_with_two_numbers_in_a_byte(tmp_path: Path) -> None:
-    gather = microsoft("GatherBlockQuantized", "t i s z", "y", bits=4, block_size=16, quantize_axis=1)
-    constants: dict[str, Any] = {
-        "t": numpy.zeros((50, 16), "uint8"),
-        "s": (50, 2),
-        "z": numpy.zeros((50, 1), "uint8"),
-    }
-    program = load(tmp_path, model([gather], {"i": [1, 6]}, "y", constants, types={"i": 7}), strict=True)
-    assert kinds(program) == ["gather"]
-    assert program.tensors["y"].shape == (1, 6, 32)
-
-
-def shapes(names: Sequence[str], dims: Sequence[int]) -> dict[str, Sequence[int]]:
-    return dict.fromkeys(names, dims)
-
-
-def test_quantised_embeddings_have_a_sum_and_a_mask(tmp_path: Path) -> None:
-    embed = microsoft(
-        "QEmbedLayerNormalization", "i t words places types g h _ s s s s s z z z z z", "y mask"
-    )
-    tables: dict[str, Any] = {n: numpy.zeros((9, 8), "int8") for n in ("words", "places", "types")}
-    tables |= {n: numpy.zeros(8, "int8") for n in ("g", "h")}
-    constants = {**quantisation("int8"), **tables}
-    made = model([embed], shapes("it", [1, 6]), "y", constants, types={"i": 6, "t": 6})
-    program = load(tmp_path, made, strict=True)
-    assert kinds(program) == ["embedding"]
-    assert program.tensors["y"].shape == (1, 6, 8)
-    assert program.parameters == 3 * 72 + 16
 
 
 def test_an_operator_set_that_does_not_know_a_type_is_no_obstacle(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, helper
+from onnx import ModelProto
 
 from tests.support.onnx_oracle import Array, imported, real_model
 from tests.workloads.from_onnx.support_models import nodes
@@ -63,12 +63,3 @@ def real(made: Sequence[Any], constants: Mapping[str, Array]) -> ModelProto:
     read = {name for each in made for name in each.input}
     held = {name: value for name, value in constants.items() if name in read}
     return real_model(made, {"x": floats(0, 2, 6, 8)}, held, OPSET)
-
-
-def test_transposes_with_views_in_between_undo_each_other(tmp_path: Path) -> None:
-    turned = helper.make_node("Transpose", ["x"], ["t"], "t", perm=[0, 2, 1])
-    views = nodes("n = Shape t", "v = Reshape t flat", "r = Reshape v n", "e = Relu r")
-    back = helper.make_node("Transpose", ["e"], ["y"], "y", perm=[0, 2, 1])
-    model = real([turned, *views, back], CONSTANTS)
-    program = imported(model, tmp_path)
-    assert [op.kind for op in program.ops()] == ["relu"]

@@ -93,14 +93,6 @@ def drawn_views(steps: Sequence[str], data: st.DataObject) -> dict[int, str]:
     return {number: data.draw(shapes) for number in able if data.draw(st.booleans())}
 
 
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(chains, st.data())
-def test_elementwise_nodes_cost_the_same_in_another_shape(steps: list[str], data: st.DataObject) -> None:
-    views = drawn_views(steps, data)
-    assert costs(program_of(network(steps, views))) == costs(program_of(network(steps, {})))
-
-
 @settings(max_examples=25)
 @given(chains, st.data())
 def test_ops_compute_what_the_model_does(steps: list[str], data: st.DataObject) -> None:

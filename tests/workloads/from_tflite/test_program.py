@@ -11,14 +11,12 @@ from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import If, Loop, Program
-from chipmodel.model.schedule import steps
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from tests.support.folders import ROOT
 from tests.support.onnx_oracle import elements
-from tests.support.tflite_models import MODELS, LayerWriter, lstm, plain, repeated, separable
+from tests.support.tflite_models import MODELS, LayerWriter, lstm, plain, repeated
 from tests.support.tflite_writer import ModelWriter
-from tests.workloads.from_onnx.support_models import model, node, onnx
 from workloads.load import load
 
 
@@ -45,39 +43,6 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
 def test_the_sample_of_the_documents_is_the_residual_network() -> None:
     sample = ROOT / "workloads" / "residual.tflite"
     assert sample.read_bytes() == MODELS["residual"]().bytes()
-
-
-def test_a_separable_network_costs_what_the_same_onnx_model_costs(tmp_path: Path) -> None:
-    onnx_file = separable_onnx(tmp_path)
-    ours, other = loaded(separable(), tmp_path), load(str(onnx_file))
-    assert kinds(ours) == kinds(other)
-    assert [op.work for op in ours.ops()] == [op.work for op in other.ops()]
-    chip = load_chip("luna-arcs")
-    made, made_other = (plan(PlanRequest(each, chip)) for each in (ours, other))
-    assert [step.cycles for step in steps(made.schedule.body)] == [
-        step.cycles for step in steps(made_other.schedule.body)
-    ]
-    assert made.solved.peak - made_other.solved.peak <= 2 * 4 * 24  # the scales of the largest layer
-
-
-def separable_onnx(folder: Path) -> Path:
-    pads: dict[str, Any] = {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER"}
-    nodes = [
-        node("Conv", "x w0 b0", "c0", strides=[2, 2], **pads),
-        node("Conv", "c0 w1 b1", "d1", group=8, **pads),
-        node("Conv", "d1 w2 b2", "c2"),
-        node("Conv", "c2 w3 b3", "d3", group=16, **pads),
-        node("Conv", "d3 w4 b4", "c4"),
-        node("GlobalAveragePool", "c4", "p"),
-        node("Flatten", "p", "f"),
-        node("Gemm", "f w5 b5", "y", transB=1),
-    ]
-    kernels = [(8, 4, 3, 3), (8, 1, 3, 3), (16, 8, 1, 1), (16, 1, 3, 3), (24, 16, 1, 1), (4, 24)]
-    weights = {f"w{number}": shape for number, shape in enumerate(kernels)}
-    weights |= {f"b{number}": shape[:1] for number, shape in enumerate(kernels)}
-    path = folder / "net.onnx"
-    onnx.save(model(nodes, {"x": (1, 4, 20, 20)}, "y", weights), path)
-    return path
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -307,28 +272,3 @@ def test_an_op_that_computes_on_nothing_is_refused(tmp_path: Path) -> None:
         loaded(model, tmp_path)
     assert refused.value.hint
     assert str(refused.value.where).endswith("net.tflite")
-
-
-def test_nothing_is_not_carried_through_a_loop(tmp_path: Path) -> None:
-    model = repeated()
-    for graph in model.graphs:
-        for tensor in graph.tensors:
-            if tuple(tensor["shape"]) == (1, 8, 8, 4):
-                tensor["shape"] = (1, 0, 8, 4)
-    main = model.graphs[0]
-    main.outputs = main.operators[1]["outputs"][:1]
-    with pytest.raises(BadInput, match=r"WHILE: its operand 't\d+' of shape \[1, 4, 0, 8\] has no elements"):
-        loaded(model, tmp_path)
-
-
-def test_an_empty_cache_costs_nothing(tmp_path: Path) -> None:
-    """What is appended to it is the whole; an op on it alone makes nothing and is left out."""
-    model = ModelWriter()
-    net = LayerWriter(model.graph())
-    x, cache = net.input(1, 4, 16), net.input(1, 0, 16)
-    scaled = net.add(cache, cache)
-    net.output(net.dense(net.concat([scaled, x], 1), 8))
-    program = loaded(model, tmp_path)
-    assert program.inputs == ("t0",)
-    assert kinds(program) == ["dense"]
-    assert program.macs == 4 * 16 * 8

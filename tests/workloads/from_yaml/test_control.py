@@ -39,28 +39,6 @@ def test_an_arms_own_tensor_becomes_the_output_and_an_outer_one_is_copied() -> N
     assert made.notes == ("the arm 'no' copies 'x' to 'y'",)
 
 
-def test_arms_may_write_the_output_by_its_own_name() -> None:
-    made = gated(
-        "    yes: [{op: relu, in: x, out: y}]",
-        "    no: [{op: abs, in: x, out: y}]",
-        "  outputs: {y: {yes: y, no: y}}",
-    )
-    gate = of_kind(If, made.body[1])
-    assert [[op.outputs for op in ops(arm.body)] for arm in gate.arms] == [[("y",)], [("y",)]]
-    assert made.outputs == ("y",)
-
-
-def test_one_tensor_given_for_two_outputs_is_copied_once() -> None:
-    made = gated(
-        "    yes: [{op: relu, name: r, in: x}, {op: flatten, name: v}]",
-        "    no: [{op: abs, name: s, in: x}]",
-        "  outputs: {y: {yes: r, no: s}, z: {yes: r, no: x}}",
-    )
-    gate = of_kind(If, made.body[1])
-    assert [kinds(arm.body) for arm in gate.arms] == [["relu", "copy"], ["abs", "copy"]]
-    assert made.outputs == ("y", "z")
-
-
 def test_nested_results_and_loops_inside_an_arm_are_renamed_throughout() -> None:
     made = gated(
         "    yes:",

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from chipmodel.errors import BadInput
 from tests.support.folders import WORKLOADS
@@ -164,13 +163,3 @@ def objects(model: dict[str, Any], depth: int) -> st.SearchStrategy[object]:
     fields = {k: values(f, depth) for k, f in model["properties"].items() if k != "name"}
     required = {k: v for k, v in fields.items() if k in (*model.get("required", ()), "in")}
     return st.fixed_dictionaries(required, optional={k: v for k, v in fields.items() if k not in required})
-
-
-OPS = values(cast("dict[str, Any]", schema()["properties"])["ops"]["items"], 0)
-INPUTS = {"x": [1, 4, 6, 6], "y": [1, 4, 6, 6], "raw": 64, "seq": [3, 1, 4]}
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(OPS, min_size=1, max_size=4))
-def test_any_ops_of_the_right_form_are_bad_input_or_a_program(drawn: list[object]) -> None:
-    loads_or_says_why(yaml.safe_dump({"name": "t", "inputs": INPUTS, "ops": drawn}))

@@ -6,14 +6,12 @@ from itertools import product
 
 import pytest
 
-from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import If, Loop, Node, Op, ops
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.run import run
 from chipmodel.verify.commands import verify
 from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import with_psram
@@ -111,14 +109,6 @@ def test_every_path_is_planned_checked_and_simulated(name: str, chip_name: str) 
         assert ran <= {op.name for op in ops(network.body)}
         cycles.add(trace.cycles)
     assert len(cycles) > 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CONTROL)
-def test_a_path_that_does_not_exist_is_refused(name: str) -> None:
-    node = next(iter(CONTROL[name]))
-    with pytest.raises(BadInput):
-        run(PlanRequest(program(name), load_chip("stm32n6")), {node: "nothing"})
 
 
 OPTIONS = {

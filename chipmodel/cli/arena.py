@@ -5,32 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, argument, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import until_stopped
-from chipmodel.cli.output import AnswerFiles, answer_options
-from chipmodel.cli.packing_source import packer_option, search_options
+from chipmodel.cli.output import AnswerFiles
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ARENA_SECONDS
 
 
-@click.command(cls=FileCommand)
-@argument("MODEL.tflite", to="source")
-@packer_option
-@search_options(
-    ARENA_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
-)
-@option("--sram SIZE", "Plan for two memories: bytes of SRAM for the head.")
-@option("--psram SIZE", "With --sram: bytes of Psram for tensors.")
-@option("--chip NAME|FILE", "With --sram: count cycles of this chip's Psram. [bytes]")
-@option(
-    "--write-model FILE", "Write the model with the offsets as its OfflineMemoryAllocation.", to="model_file"
-)
-@option(
-    "--write-header FILE", "With --sram: write the plan as a C++ header for the runtime.", to="header_file"
-)
-@answer_options()
+@command
 def arena(
     *,
     source: str,

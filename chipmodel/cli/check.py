@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, argument, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    optional_workload,
-    path_option,
-    seed_option,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options, show
+from chipmodel.cli.output import AnswerFiles, show
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE
 from chipmodel.terminal.printing import say
 
@@ -24,15 +18,7 @@ if TYPE_CHECKING:
     from chipmodel.execute.check import PathVerdict
 
 
-@click.command(cls=FileCommand)
-@argument("PLAN", to="plan_file")
-@optional_workload
-@chip_options
-@option("--bound", "PLAN is a bound that simulate --bound wrote, and needs no WORKLOAD.")
-@option("--execute", "Also run the plan on pseudo-random bytes and compare its outputs with the network's.")
-@path_option
-@seed_option("Seed of the bytes that --execute uses.")
-@answer_options()
+@command
 def check(
     *, plan_file: str, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any
 ) -> int:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
-from chipmodel.cli.file_options import READS, FileCommand, argument, option
-from chipmodel.cli.output import AnswerFiles, answer_options
+from chipmodel.cli.command import command
+from chipmodel.cli.output import AnswerFiles
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 from chipmodel.terminal.printing import remark
 
 
-@click.command(cls=FileCommand)
-@argument("BUDGET.yaml", to="budget")
-@option(
-    "--against BASE.json",
-    "An earlier --json, such as the base branch's: no value may have grown since.",
-    READS,
-)
-@option(
-    "--growth PERCENT", "With --against: values may have grown by this much. [0]", click.FloatRange(min=0)
-)
-@option("--junit FILE", "Write JUnit XML with a test case for each limit.", to="junit_file")
-@option("--markdown FILE", "Write a table for a comment or job summary.", to="markdown_file")
-@answer_options()
+@command
 def ci(
     *,
     budget: str,

@@ -7,21 +7,15 @@ from typing import Any
 
 import click
 
-from chipmodel.cli.file_options import FileCommand, label_of, option
-from chipmodel.cli.option_groups import Decorator, all_of
+from chipmodel.cli.command import command
+from chipmodel.cli.file_options import label_of
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    memory_options,
-    order_option,
-    path_option,
-    workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options
-from chipmodel.cli.packing_source import CapacityOptions, capacity_options, search_options
+from chipmodel.cli.output import AnswerFiles
+from chipmodel.cli.packing_source import CapacityOptions
 from chipmodel.errors import BadInput
-from chipmodel.pipeline.choices import COMPARE_SECONDS, DEFAULT_PACKER, DEFAULT_STREAMER
 
 FOR_PACKINGS = {
     *("--packers", "--capacity", "--memory", "--time-limit", "--node-limit", "--seed"),
@@ -30,40 +24,7 @@ FOR_PACKINGS = {
 """Options that say something about a packing."""
 
 
-def _listed(_: click.Context, __: click.Parameter, text: str | None) -> list[str] | None:
-    """The names between commas; None where none are given."""
-    return [part.strip() for part in text.split(",")] if text else None
-
-
-def _names_option(declared: str, meaning: str) -> Decorator:
-    return option(f"{declared} all|NAME,...", meaning, callback=_listed)
-
-
-_planner_options = all_of(
-    _names_option("--packers", "Packers to compare. [all, unless --streamers]"),
-    _names_option("--merges", "Mergers to compare, with --packers or else --packer."),
-    _names_option("--streamers", "Streamers to compare, in whole runs."),
-    option("--packer NAME", "Packer of the streamers' runs.", default=DEFAULT_PACKER),
-    option("--streamer NAME", "Whose schedule is packed.", default=DEFAULT_STREAMER),
-)
-
-
-@click.command(cls=FileCommand)
-@workload_options
-@chip_options
-@_planner_options
-@memory_options
-@path_option
-@order_option
-@capacity_options(
-    "Bytes that a packing may use, as in pack.", "A memory of a packing, as in pack. Repeatable."
-)
-@search_options(
-    COMPARE_SECONDS,
-    "Stop each planner that searches after S seconds.",
-    "Stop each after N nodes: the same plans every time.",
-)
-@answer_options("all rows")
+@command
 def compare(
     *,
     source: WorkloadOptions,

@@ -5,48 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    planning_options,
     started,
-    workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options, note
+from chipmodel.cli.output import AnswerFiles, note
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, BadInput
 
 if TYPE_CHECKING:
     from chipmodel.model.program import Program
 
 
-@click.command(cls=FileCommand)
-@workload_options
-@option(
-    "--context A..B|N,...",
-    "Lengths in tokens: both ends and the powers of two between them, or a list.",
-    default="1..256",
-)
-@option("--tokens-size NAME", "Symbolic size of new tokens.", default="sequence_length")
-@option("--past-size NAME", "Symbolic size of the cache.", default="past_sequence_length")
-@option(
-    "--total-size NAME",
-    "Symbolic size of both together, if the file has one.",
-    default="",
-    show_default=False,
-)
-@chip_options
-@planning_options()
-@answer_options()
+@command
 def decode(
     *,
     source: WorkloadOptions,
     tokens_size: str,
     past_size: str,
-    total_size: str,
+    total_size: str | None,
     target: ChipOptions,
     files: AnswerFiles,
     **asked: Any,
@@ -68,7 +46,7 @@ def decode(
 
     if source.steady_state is not None:
         raise BadInput("--steady-state: decode runs tokens in a row anyway", hint="leave it out")
-    limit, names = started(asked), SizeNames(tokens_size, past_size, total_size)
+    limit, names = started(asked), SizeNames(tokens_size, past_size, total_size or "")
 
     def at(tokens: int, past: int) -> Program:
         model, sizes = names.of(source.workload, tokens, past)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, argument
-from chipmodel.cli.output import AnswerFiles, answer_options
+from chipmodel.cli.command import command
+from chipmodel.cli.output import AnswerFiles
 
 
-@click.command(cls=FileCommand)
-@argument("A.json", to="a_file")
-@argument("B.json", to="b_file")
-@answer_options("every part of the difference")
+@command
 def diff(*, a_file: str, b_file: str, files: AnswerFiles) -> None:
     """Say what changed from A.json to B.json, two results of chipmodel simulate --json, and why.
 

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, option
-from chipmodel.cli.options import WorkloadOptions, set_option, workload_options
-from chipmodel.cli.output import AnswerFiles, answer_options
+from chipmodel.cli.command import command
+from chipmodel.cli.options import WorkloadOptions
+from chipmodel.cli.output import AnswerFiles
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import DEFAULT_CHIP
 
 
-@click.command(cls=FileCommand)
-@workload_options
-@option(
-    "--chip NAME|FILE",
-    f"Preset or chip file; a second one is the board to compare with. [{DEFAULT_CHIP}]",
-    to="names",
-    multiple=True,
-)
-@set_option("a number of the first chip, such as")
-@option("--measured TIME", "The time that a board takes: 3.6s, 20ms, 850us.")
-@answer_options()
+@command
 def explain(
     *,
     source: WorkloadOptions,

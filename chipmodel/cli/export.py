@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
-import click
-
-from chipmodel.cli.file_options import STDOUT, FileCommand, argument, option
-from chipmodel.cli.options import WorkloadOptions, optional_workload
+from chipmodel.cli.command import command
+from chipmodel.cli.file_options import STDOUT
+from chipmodel.cli.options import WorkloadOptions
 from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.terminal.printing import emit
 
 
-@click.command(cls=FileCommand)
-@argument("PLAN.json|RESULT.json", to="file")
-@optional_workload
-@click.option(
-    "--as", "format_", type=click.Choice(get_args(ExportFormat)), required=True, help="The format to write."
-)
-@option("--output -o FILE|-", "Where to write it. [stdout, if it is text]")
-@option("--folder DIR", "c: where to write its files.")
-@option("--core N", "The core whose memory is written, if the plan has several.")
-@option("--prefix NAME", "c: prefix of identifiers. [the workload's name]")
+@command
 def export(
     file: str,
     source: WorkloadOptions,

@@ -8,14 +8,13 @@ written is refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from chipmodel.cli.help_page import HelpPage
-from chipmodel.cli.option_groups import Decorator
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import (
     NamedFile,
@@ -175,46 +174,6 @@ READS_WORKLOAD = Reads(workload_files)
 READS_CHIP = Reads(_chip_file)
 WRITES = Writes()
 WRITES_OR_STDOUT = Writes(stdout=True)
-KINDS: Mapping[str, Any] = {
-    "FILE": WRITES,
-    "FILE|-": WRITES_OR_STDOUT,
-    "DIR": WritesInFolder(),
-    "NAME|FILE": READS_CHIP,
-    "N": int,
-    "S": float,
-}
-"""What an option takes by its metavar, unless it says so itself."""
-
-
-def option(declared: str, meaning: str, kind: Any = None, *, to: str | None = None, **more: Any) -> Decorator:
-    """An option as ``--help`` writes it: ``option("--output -o FILE", "Where to write it.")``.
-
-    Without a metavar it is a flag. It arrives in the command under its own name, or as ``to``. A default that
-    ``meaning`` does not tell in brackets is added to it. ``more`` is for click.
-    """
-    words = declared.split()
-    names, metavar = (
-        [w for w in words if w.startswith("-")],
-        "".join(w for w in words if not w.startswith("-")),
-    )
-    if metavar:
-        told = more.get("default") is None or "[" in meaning
-        more = {"metavar": metavar, "type": kind or KINDS.get(metavar), "show_default": not told, **more}
-    else:
-        more["is_flag"] = True
-    return click.option(*names, *([to] if to else []), help=meaning, **more)
-
-
-def argument(metavar: str, kind: FileType = READS, *, to: str) -> Decorator:
-    """An argument that names a file."""
-    return click.argument(to, metavar=metavar, type=kind)
-
-
-def store_option(study: str, kept: bool) -> Decorator:
-    """``--store`` of the study that the parameter ``study`` names; its rows are added to or read."""
-    return option(
-        "--store FILE", "The file that keeps the rows. [STUDY.sqlite]", Store(study, kept), to="store_file"
-    )
 
 
 def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:

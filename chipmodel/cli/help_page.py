@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from inspect import cleandoc
+from typing import Any
 
 import click
 
@@ -14,31 +15,21 @@ def examples(command: click.Command) -> list[tuple[str, str]]:
     return [(wanted.removeprefix("# "), line) for wanted, line in zip(lines[::2], lines[1::2], strict=True)]
 
 
-OWN = "Options"
-GENERAL = "General"
-HEADINGS: dict[str, tuple[str, ...]] = {
-    OWN: ("check --seed",),
-    "Workload": (
-        *("--dtype", "--shape", "--strict", "--iterations", "--value", "--probability", "--profile"),
-        *("--state", "--steady-state", "--path"),
-    ),
-    "Chip": ("--chip", "--set"),
-    "Planners": ("--packer", "--streamer", "--packers", "--merges", "--streamers", "--order", "--with-sync"),
-    "Memory": ("--capacity", "--memory", "--no-spill", "--in-place", "--merge", "--cascade", "--recompute"),
-    "Search": ("--time-limit", "--gap", "--node-limit", "--samples", "--seed"),
-    "Output": (
-        *("--output", "--json", "--html", "--plan", "--trace", "--write-model", "--junit", "--markdown"),
-        *("--export", "--no-times", "report --points", "--statistics", "--figures", "--lock"),
-    ),
-    GENERAL: ("--help",),
-}
-"""The headings in their order, and whose options they are; ``COMMAND --option`` is that of one command. An
-option that is not listed is the command's own."""
-_HEADING_OF = {option: heading for heading, options in HEADINGS.items() for option in options}
+OWN, GENERAL = "Options", "General"
+HEADINGS = (OWN, "Workload", "Chip", "Planners", "Memory", "Search", "Output", GENERAL)
+"""The headings in their order."""
 WIDEST_OPTION = 26
 """Columns; the meaning of a longer option begins on the next line."""
 Record = tuple[str, str]
 """An option as it is written, and what it means."""
+
+
+class ListedOption(click.Option):
+    """An option, and its heading on the page."""
+
+    def __init__(self, heading: str, names: list[str], **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.heading = heading
 
 
 class HelpPage(click.Command):
@@ -64,7 +55,7 @@ def option_groups(command: click.Command, context: click.Context) -> Iterator[tu
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record:
-            found[_heading(command.name, max(parameter.opts, key=len))].append(_plain(record))
+            found[getattr(parameter, "heading", GENERAL)].append(_plain(record))
     return ((heading, records) for heading, records in found.items() if records)
 
 
@@ -74,10 +65,6 @@ def write_examples(command: click.Command, formatter: click.HelpFormatter) -> No
         for wanted, line in examples(command):
             for text in (f"# {wanted}", line):
                 formatter.write(f"{'':>{formatter.current_indent}}{text}\n")
-
-
-def _heading(command: str | None, option: str) -> str:
-    return _HEADING_OF.get(f"{command} {option}") or _HEADING_OF.get(option, OWN)
 
 
 def _plain(record: Record) -> Record:

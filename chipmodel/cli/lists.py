@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
-from chipmodel.cli.file_options import READS_CHIP, FileCommand, WritesInFolder
-from chipmodel.cli.options import set_option
-from chipmodel.cli.output import AnswerFiles, answer_options, show, write_files
+from chipmodel.cli.command import command
+from chipmodel.cli.output import AnswerFiles, show, write_files
 from chipmodel.files.text_file import json_text
 from chipmodel.terminal.printing import emit, say
 
@@ -18,10 +15,7 @@ if TYPE_CHECKING:
     from reports.page_parts import TablePage
 
 
-_row_files = answer_options("all rows")
-
-
-@click.command(cls=FileCommand)
+@command
 def schema() -> None:
     """Print the JSON Schema of YAML workloads, for editors and generators.
 
@@ -34,8 +28,7 @@ def schema() -> None:
     emit(json_text(workload_schema()))
 
 
-@click.command(cls=FileCommand)
-@_row_files
+@command
 def zoo(*, files: AnswerFiles) -> None:
     """List the built-in networks with their source, MACs and weights.
 
@@ -50,8 +43,7 @@ def zoo(*, files: AnswerFiles) -> None:
     _answer(files, network_document(found), networks_page(found))
 
 
-@click.command(cls=FileCommand)
-@_row_files
+@command
 def planners(*, files: AnswerFiles) -> None:
     """List the packers, mergers and streamers, NPU models of chip files (npu.model) and importers by the
     suffixes of their files, with what they do and who published them.
@@ -69,10 +61,7 @@ def planners(*, files: AnswerFiles) -> None:
     _answer(files, {"planners": rows}, planners_page(rows))
 
 
-@click.command(cls=FileCommand)
-@click.argument("name", required=False, type=READS_CHIP)
-@set_option()
-@_row_files
+@command
 def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> None:
     """List the chip presets, or every number of one with its origin.
 
@@ -111,8 +100,7 @@ def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage)
     show(files.json_file, text, partial(print_tables, page))
 
 
-@click.command(cls=FileCommand)
-@click.argument("folder", type=WritesInFolder(), default="chipmodel-examples")
+@command
 def examples(folder: str) -> None:
     """Copy the example files of the documents into FOLDER [chipmodel-examples].
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import gc
 import io
 import os
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -27,30 +29,8 @@ from chipmodel.terminal.printing import note, remark
 from chipmodel.terminal.progress import STOP, observed_by, spinner
 from chipmodel.terminal.streams import leave_stdout, open_streams
 
-COMMANDS = {
-    "arena": ("arena", "Plan the arena of a TensorFlow Lite Micro model."),
-    "calibrate": ("measurements", "Fit the few free constants of a chip to measurements."),
-    "check": ("check", "Verify a plan with code that shares no decision with the planners."),
-    "chips": ("lists", "List the chip presets, or every number of one with its origin."),
-    "ci": ("ci", "Fail if a model outgrows its budget of memory, time or traffic."),
-    "compare": ("compare", "Compare packers, mergers and streamers on a workload."),
-    "decode": ("decode", "Find the speed of a language model by the length of its context."),
-    "diff": ("diff", "Say what changed between two results, and why."),
-    "examples": ("lists", "Copy the example files of the documents into a folder."),
-    "explain": ("explain", "Say why a time differs from the prediction, or between two boards."),
-    "export": ("export", "Write a plan or a result in the format of another tool."),
-    "memory": ("memory", "Find the smallest SharedMemory that a workload runs in."),
-    "pack": ("pack", "Give every buffer of a CSV file an offset."),
-    "plan": ("plan", "Plan a workload: offsets and commands, without a simulation."),
-    "planners": ("lists", "List packers, mergers, streamers, NPU models, importers."),
-    "report": ("report", "Say what a study found, as a page or on the terminal."),
-    "schema": ("lists", "Print the JSON Schema of YAML workloads."),
-    "sensitivity": ("sensitivity", "Say which number of a chip matters for a workload."),
-    "simulate": ("simulate", "Plan a workload, simulate the plan, say what it costs and why."),
-    "study": ("study", "Answer every point of a study: workloads x chips x planners."),
-    "validate": ("measurements", "Compare the model with a table of measurements."),
-    "zoo": ("lists", "List the built-in networks."),
-}
+with Path(__file__).with_name("commands.csv").open(encoding="utf-8", newline="") as _table:
+    COMMANDS = {row["name"]: (row["module"], row["summary"]) for row in csv.DictReader(_table)}
 """For each name, the module of ``chipmodel.cli`` that holds the command, and its line in ``chipmodel
 --help``, which therefore imports none of the modules."""
 GARBAGE_THRESHOLD = 100_000

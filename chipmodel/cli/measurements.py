@@ -6,24 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import STDOUT, FileCommand, argument, option
-from chipmodel.cli.option_groups import all_of
-from chipmodel.cli.options import ChipOptions, chip_options
-from chipmodel.cli.output import AnswerFiles, answer_options, note
-
-_table_options = all_of(
-    argument("TABLE.csv", to="table"),
-    option("--kind KIND", "The kind of table. [as its columns say]"),
-    chip_options,
-)
-PAGE = "Write a self-contained page with a scatter chart of predicted against measured."
+from chipmodel.cli.command import command
+from chipmodel.cli.file_options import STDOUT
+from chipmodel.cli.options import ChipOptions
+from chipmodel.cli.output import AnswerFiles, note
 
 
-@click.command(cls=FileCommand)
-@_table_options
-@answer_options("all rows and the summary", PAGE)
+@command
 def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Compare the model with the measurements in TABLE.csv, row by row.
 
@@ -80,15 +69,7 @@ def validate(*, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     files.give(answer)
 
 
-@click.command(cls=FileCommand)
-@_table_options
-@option("--output -o FILE", "Write the fitted chip as a chip file.")
-@option(
-    "--free FIELD[+FIELD]",
-    "Networks: a number to fit; fields joined by + share one value. Repeatable.",
-    multiple=True,
-)
-@answer_options(page=PAGE)
+@command
 def calibrate(*, target: ChipOptions, output: str | None, files: AnswerFiles, **asked: Any) -> None:
     """Fit the few free constants of a chip to the measurements in TABLE.csv, and say what changed.
 

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    effort_options,
-    planner_options,
-    recompute_option,
     started,
-    workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options, note
-from chipmodel.pipeline.choices import MEMORY_POINTS
+from chipmodel.cli.output import AnswerFiles, note
 
 MOST_POINTS = 100
 
 
-@click.command(cls=FileCommand)
-@workload_options
-@chip_options
-@planner_options()
-@effort_options
-@recompute_option
-@option(
-    "--points N",
-    "Number of SharedMemory sizes to plan for.",
-    click.IntRange(0, MOST_POINTS),
-    default=MEMORY_POINTS,
-)
-@answer_options()
+@command
 def memory(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Find the smallest SharedMemory that WORKLOAD runs in, and how much faster it is with more.
 

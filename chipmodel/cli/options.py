@@ -1,19 +1,16 @@
-"""Options that several commands share, by the names that the library gives them. Those of a workload, and
-those of a chip, arrive in a command as one frozen value."""
+"""What commands do with the options of a workload and of a chip, with their time, and with ``--path``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from chipmodel.cli.file_options import READS, READS_WORKLOAD, option
-from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
 from chipmodel.errors import EXIT_UNKNOWN, BadInput
-from chipmodel.pipeline.choices import CASCADE_AUTO, DEFAULT_CHIP, DEFAULT_PACKER, DEFAULT_STREAMER
+from chipmodel.pipeline.choices import DEFAULT_CHIP, Extreme
 from chipmodel.records import dataclass
 from chipmodel.terminal.ending import end_after, seconds_since_start
 from chipmodel.terminal.progress import STOP, stage
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
     from chipmodel.hardware.chip import Chip
     from chipmodel.model.program import Program
 
-INFERENCES = 8
-"""The inferences of ``--steady-state`` without a number."""
 ENDING = "ending with the best found so far; Ctrl-C again ends at once"
 OVER = "unknown: the time limit came before an answer\n  hint: a longer one"
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
@@ -76,47 +71,6 @@ class WorkloadOptions:
             )
 
 
-def _many(declared: str, meaning: str, to: str | None = None) -> Decorator:
-    return option(declared, f"{meaning} Repeatable.", to=to, multiple=True)
-
-
-_reading = (
-    option("--dtype TYPE", "Type of tensors and weights on the chip, such as int8."),
-    _many(
-        "--shape NAME=D,D,...",
-        "Shape of an input. ONNX: also a symbolic size of all inputs, batch=1,seq=128.",
-        to="shapes",
-    ),
-    option("--strict", "Fail on an unknown ONNX operator."),
-    _many("--iterations NODE=N", "Iterations of an ONNX Loop whose file does not state them."),
-    _many(
-        "--value NAME=V,...",
-        "Value of an ONNX input, which may decide shapes and arms: sr=16000.",
-        to="values",
-    ),
-    _many("--probability NAME=P,...", "Probability of the first arms of an if: gate=0.3."),
-    option("--profile FILE", "CSV of op,cycles: measured cycles, used instead of the NPU model's.", READS),
-    _many(
-        "--state IN=OUT",
-        "Input that the next inference reads from an output: 'past_*=present_*'.",
-        to="states",
-    ),
-    option(
-        "--steady-state [N]",
-        f"Plan N inferences in a row; weights may stay loaded for all of them. [N: {INFERENCES}]",
-        is_flag=False,
-        flag_value=str(INFERENCES),
-    ),
-)
-workload_options = group(
-    "source", WorkloadOptions, click.argument("workload", type=READS_WORKLOAD), *_reading
-)
-optional_workload = group(
-    "source", WorkloadOptions, click.argument("workload", type=READS_WORKLOAD, required=False), *_reading
-)
-"""The same where only some formats need a workload: empty for none."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChipOptions:
     """Which chip, and what is changed of it."""
@@ -134,90 +88,6 @@ class ChipOptions:
         from chipmodel.hardware.chip_file import load_chip
 
         return load_chip(self.name, self.overrides)
-
-
-def set_option(what: str = "a number of the chip:") -> Decorator:
-    """``--set``, which changes ``what``."""
-    return _many("--set FIELD=VALUE", f"Change {what} psram.clock_mhz=100.", to="overrides")
-
-
-def seed_option(meaning: str) -> Decorator:
-    """``--seed``, a whole number."""
-    return option("--seed N", meaning, click.IntRange(0), default=0)
-
-
-chip_options = group(
-    "target",
-    ChipOptions,
-    option("--chip NAME|FILE", f"Preset or chip file. [{DEFAULT_CHIP}]", to="chip_name"),
-    set_option(),
-)
-
-recompute_option = option(
-    "--recompute TIMES",
-    "Let cascades compute rows again, for less memory, up to so many times the MACs of WORKLOAD; bands "
-    "of columns count too. [rows are kept]",
-    click.FloatRange(min=1),
-)
-
-memory_options = all_of(
-    option(
-        "--no-spill",
-        "Fail if tensors would have to leave SharedMemory.",
-        to="spill",
-        flag_value=False,
-        default=True,
-    ),
-    click.option(
-        "--in-place",
-        type=click.Choice(("all", "elementwise", "concat", "rows", "declared", "none")),
-        default="all",
-        show_default=True,
-        help="Which outputs may overwrite an input: those of a kind of ops, of ops in stripes (rows), or of "
-        "ops for which WORKLOAD says so (declared).",
-    ),
-    option(
-        "--merge NAME", "How the arms of a branch share memory (see chipmodel planners).", default="conflict"
-    ),
-    option(
-        "--cascade auto|off|OP,...",
-        "Ops that run stripe by stripe, so that tensors between them never exist as a whole: chosen by "
-        "speed, none, or neighbours among the named ops.",
-        default=CASCADE_AUTO,
-    ),
-    recompute_option,
-)
-
-
-def path_options(read: Callable[[tuple[str, ...]], object], metavar: str, meaning: str = "") -> Decorator:
-    """``--path``, which ``read`` reads, and which means what ``meaning`` says beside arms and iterations."""
-
-    def reads(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> object:
-        return read(texts)
-
-    return option(
-        f"--path {metavar}",
-        f"Arm of an if, iterations of a loop{meaning}: gate=face,decode=3. [first arms, all iterations]",
-        multiple=True,
-        callback=reads,
-    )
-
-
-order_option = click.option(
-    "--order",
-    type=click.Choice(("given", "least-peak", "best")),
-    default="given",
-    show_default=True,
-    help="Order of ops: WORKLOAD's, the one with the lowest peak, or the fastest of several plans.",
-)
-
-
-def planner_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
-    """``--packer`` and ``--streamer``, the latter with a default of the command's own."""
-    return all_of(
-        option("--packer NAME", "Planner of offsets.", default=DEFAULT_PACKER),
-        option("--streamer NAME", "Planner of transfers.", default=streamer),
-    )
 
 
 def started(asked: dict[str, Any]) -> TimeLimit:
@@ -252,30 +122,6 @@ def cancelling(words: str = ENDING) -> Callable[[], bool]:
     return asked
 
 
-def _share(_: click.Context, __: click.Parameter, percent: float | None) -> float | None:
-    return None if percent is None else percent / 100
-
-
-effort_options = all_of(
-    option(
-        "--time-limit S",
-        "End every search and bound after S seconds with the best found so far. [none]",
-        click.FloatRange(min=0),
-    ),
-    option(
-        "--gap PERCENT",
-        "Streamer exact stops once its forecast is this close to the bound. [0.05]",
-        click.FloatRange(min=0),
-        callback=_share,
-    ),
-)
-
-
-def planning_options(streamer: str = DEFAULT_STREAMER) -> Decorator:
-    """All options of planning, by their names in the library."""
-    return all_of(planner_options(streamer), memory_options, order_option, effort_options)
-
-
 def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
     """The arms and iterations of ``--path NAME=CHOICE,...``. Raises BadInput."""
     choices: dict[str, str] = {}
@@ -291,4 +137,15 @@ def path_choices(texts: tuple[str, ...]) -> dict[str, str]:
     return choices
 
 
-path_option = path_options(path_choices, "NAME=CHOICE,...")
+def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
+    """``--path best`` or ``--path worst``, and what else ``--path`` says. Raises BadInput."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    words = {word for word in get_args(Extreme) if word in parts}
+    if len(words) > 1:
+        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
+    return next(iter(words), None), path_choices(tuple(part for part in parts if part not in words))
+
+
+def names_between_commas(text: str) -> list[str] | None:
+    """The names; None for an empty text."""
+    return [part.strip() for part in text.split(",")] if text else None

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chipmodel.cli.file_options import STDOUT, option
-from chipmodel.cli.option_groups import Decorator, group
+from chipmodel.cli.file_options import STDOUT
 from chipmodel.files.atomic_write import Content, write_together
 from chipmodel.records import dataclass
 from chipmodel.terminal.ending import answer_is_there
@@ -21,19 +20,8 @@ if TYPE_CHECKING:
     from chipmodel.api.packing import Packing
 
 
-PAGE = "Write the answer as one self-contained page."
 Output = tuple[str | None, Callable[[], Content]]
 """A file's name, if it is to be written, and what makes its content."""
-
-
-def json_option(document: str = "the answer") -> Decorator:
-    """``--json``, which writes the ``document``."""
-    return option("--json FILE|-", f"Write {document} as one JSON document.", to="json_file")
-
-
-def html_option(page: str = PAGE) -> Decorator:
-    """``--html``, which does what ``page`` says."""
-    return option("--html FILE", page, to="html_file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +39,6 @@ class AnswerFiles:
     def write(self, answer: PageAnswer, *others: Output) -> None:
         """Write the files of the answer and ``others``, all or none."""
         write_files((*others, (self.html_file, answer.to_html), (self.json_file, answer.to_json)))
-
-
-def answer_options(document: str = "the answer", page: str = PAGE) -> Decorator:
-    """``--json`` and ``--html``, given to a command as ``files``."""
-    return group("files", AnswerFiles, json_option(document), html_option(page))
 
 
 def write_files(outputs: Iterable[Output]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chipmodel.cli.file_options import READS_WORKLOAD, FileCommand, argument, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import until_stopped
-from chipmodel.cli.output import AnswerFiles, answer_options, note
-from chipmodel.cli.packing_source import CapacityOptions, capacity_options, packer_option, search_options
+from chipmodel.cli.output import AnswerFiles, note
+from chipmodel.cli.packing_source import CapacityOptions
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN
 from chipmodel.pipeline.choices import PACK_SECONDS
 from chipmodel.terminal.printing import remark
@@ -18,18 +16,7 @@ if TYPE_CHECKING:
     from chipmodel.answers.packing import PackingAnswer
 
 
-@click.command(cls=FileCommand)
-@argument("FILE.csv", READS_WORKLOAD, to="source")
-@capacity_options(
-    "Bytes that the plan may use: 1048576 or 1MiB. [as few as possible]",
-    "One of several memories, placed one after another; or NAME=START-STOP. Repeatable.",
-)
-@packer_option
-@search_options(
-    PACK_SECONDS, "Stop after S seconds.", "Stop after N nodes of search: the same answer every time."
-)
-@option("--output -o FILE", "Write the same rows with an offset column.", to="csv_file")
-@answer_options()
+@command
 def pack(
     *,
     source: str,

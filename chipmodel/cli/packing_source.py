@@ -1,24 +1,16 @@
-"""Packing problems as commands name them: a CSV file, or buffers made at random; and limits of a search."""
+"""Packing problems as commands name them: a CSV file, or buffers made at random."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chipmodel.cli.file_options import option
-from chipmodel.cli.option_groups import Decorator, all_of, group
 from chipmodel.cli.output import note
-from chipmodel.pipeline.choices import PACKING_PACKER
 from chipmodel.records import dataclass
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
     from chipmodel.model.plan import PackingTable
     from solvers.core.deadline import Deadline
-
-
-packer_option = option(
-    "--packer NAME", "Planner of offsets (see chipmodel planners).", default=PACKING_PACKER
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +32,3 @@ class CapacityOptions:
             table = read_source(source, capacity, parse_memories(self.memories), deadline or NO_DEADLINE)
         note(table.notes)
         return table
-
-
-def capacity_options(capacity_help: str, memory_help: str) -> Decorator:
-    """``--capacity`` and ``--memory``, which mean the same everywhere and are explained by each command."""
-    return group(
-        "memory_limits",
-        CapacityOptions,
-        option("--capacity SIZE", capacity_help),
-        option("--memory NAME=SIZE", memory_help, to="memories", multiple=True),
-    )
-
-
-def search_options(default_seconds: float, time_help: str, node_help: str) -> Decorator:
-    """``--time-limit``, ``--node-limit`` and ``--seed``."""
-    default = f"[{default_seconds:g}; none with --node-limit]"
-    return all_of(
-        option("--time-limit S", f"{time_help} {default}"),
-        option("--node-limit N", node_help),
-        option("--seed N", "Another order of search.", default=0),
-    )

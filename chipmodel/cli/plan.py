@@ -5,34 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import STDOUT, FileCommand, option
+from chipmodel.cli.command import command
+from chipmodel.cli.file_options import STDOUT
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    planning_options,
     started,
-    workload_options,
 )
-from chipmodel.cli.output import html_option, note, write_files
+from chipmodel.cli.output import note, write_files
 from chipmodel.cli.verdict import verdict
 from chipmodel.errors import BadInput
 from chipmodel.terminal.printing import emit, remark
 
 
-@click.command(cls=FileCommand)
-@workload_options
-@chip_options
-@planning_options(streamer="exact")
-@option("--output -o FILE|-", "Where to write the plan. [stdout]", default=STDOUT)
-@option(
-    "--write-model FILE",
-    "TFLite: write the model with a plan of TensorFlow Lite Micro's arena (see chipmodel arena).",
-    to="model_file",
-)
-@html_option()
+@command
 def plan(
     *,
     source: WorkloadOptions,

@@ -9,38 +9,17 @@ from pathlib import Path
 
 import click
 
+from chipmodel.cli.command import command
 from chipmodel.cli.file_options import (
     STDOUT,
-    WRITES,
-    FileCommand,
-    argument,
     command_files,
-    option,
-    store_option,
 )
-from chipmodel.cli.output import json_option, note, show, write_files
+from chipmodel.cli.output import note, show, write_files
 from chipmodel.errors import BadInput
 from chipmodel.files.conflicts import NamedFile, refuse_overwriting
 
 
-@click.command(cls=FileCommand)
-@argument("STUDY", to="study")
-@store_option("study", kept=False)
-@option("--output --html -o FILE", "Write the answer as one self-contained page.")
-@json_option()
-@option("--points DIR", "Also write a page for the plan of each point, linked from it.", to="folder")
-@option("--statistics FILE.csv", "Write a line for each planner.", WRITES)
-@option("--markdown FILE.md", "Write question, methods, result and threats, as in a paper.", WRITES)
-@option(
-    "--figures DIR", "Write the page's charts there, as SVG and PDF; --markdown shows them. Needs Kaleido."
-)
-@option("--lock FILE.json", "Write digests of all rows, and where they came from.", WRITES)
-@option(
-    "--point KEY",
-    "With --points: only points whose key begins with KEY. Repeatable.",
-    to="keys",
-    multiple=True,
-)
+@command
 def report(
     study: str,
     store_file: str | None,

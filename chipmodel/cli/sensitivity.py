@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, option
+from chipmodel.cli.command import command
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    effort_options,
-    planner_options,
     started,
-    workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, answer_options, note
-from chipmodel.pipeline.choices import SENSITIVITY_STEP
+from chipmodel.cli.output import AnswerFiles, note
 
 
-@click.command(cls=FileCommand)
-@workload_options
-@chip_options
-@planner_options()
-@effort_options
-@option(
-    "--step SHARE",
-    "The share by which each number is made smaller and larger.",
-    float,
-    default=SENSITIVITY_STEP,
-)
-@option(
-    "--vary FIELD", "Vary only this number. Repeatable. [all numbers of the chip]", to="fields", multiple=True
-)
-@answer_options()
+@command
 def sensitivity(*, source: WorkloadOptions, target: ChipOptions, files: AnswerFiles, **asked: Any) -> None:
     """Say which number of a chip matters for WORKLOAD.
 

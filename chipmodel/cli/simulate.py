@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
-import click
-
-from chipmodel.cli.file_options import FileCommand, option
-from chipmodel.cli.option_groups import all_of, group
+from chipmodel.cli.command import command
 from chipmodel.cli.options import (
     ChipOptions,
     WorkloadOptions,
-    chip_options,
-    path_choices,
-    path_options,
-    planning_options,
-    seed_option,
     started,
-    workload_options,
 )
-from chipmodel.cli.output import AnswerFiles, html_option, json_option, show
+from chipmodel.cli.output import AnswerFiles, show
 from chipmodel.cli.verdict import verdict
-from chipmodel.errors import BadInput
 from chipmodel.pipeline.choices import Extreme
 
 
-def path_word(texts: tuple[str, ...]) -> tuple[Extreme | None, dict[str, str]]:
-    """``--path best`` or ``--path worst``, and what else ``--path`` says. Raises BadInput."""
-    parts = [part.strip() for text in texts for part in text.split(",")]
-    words = {word for word in get_args(Extreme) if word in parts}
-    if len(words) > 1:
-        raise BadInput("--path says both best and worst", hint="one of them is simulated in detail")
-    return next(iter(words), None), path_choices(tuple(part for part in parts if part not in words))
-
-
-_sample_options = all_of(
-    option(
-        "--samples N",
-        "Sample N paths if there are too many for an exact answer.",
-        click.IntRange(16, 1_000_000),
-    ),
-    seed_option("Seed of the sample."),
-)
-
-
-_file_options = group(
-    "files",
-    AnswerFiles,
-    json_option(),
-    option("--plan FILE", "Write offsets and commands, for chipmodel check.", to="plan_file"),
-    option("--bound FILE", "Write the bound with its proof, for chipmodel check --bound.", to="bound_file"),
-    option("--trace FILE", "Write Chrome trace events, for Perfetto.", to="trace_file"),
-    html_option(),
-)
-
-
-@click.command(cls=FileCommand)
-@workload_options
-@chip_options
-@planning_options()
-@path_options(path_word, "NAME=CHOICE,...|best|worst", ", or the fastest or slowest path")
-@_sample_options
-@option("--with-sync", "Also plan with streamer sync, for comparison.")
-@_file_options
+@command
 def simulate(
     *,
     source: WorkloadOptions,

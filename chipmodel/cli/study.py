@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from chipmodel.cli.file_options import READS, STDOUT, WRITES, FileCommand, argument, option, store_option
+from chipmodel.cli.command import command
+from chipmodel.cli.file_options import STDOUT
 from chipmodel.cli.options import cancelling
 from chipmodel.cli.output import note, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
@@ -22,24 +21,7 @@ if TYPE_CHECKING:
 SHOWN_ERRORS = 5
 
 
-@click.command(cls=FileCommand)
-@argument("STUDY.yaml", to="study_file")
-@store_option("study_file", kept=True)
-@option("--workers N", "Processes on this machine. [one per core]")
-@option("--dask tcp://HOST:PORT", "Use this dask.distributed scheduler.")
-@option("--status", "Print the progress; answer no point.", to="only_status")
-@option("--retry-failed", "Answer the points again that failed.")
-@option("--export FILE.csv|FILE.parquet", "Write all rows as one table.", WRITES, to="table_file")
-@option("--no-times", "Leave out the columns that differ from run to run.")
-@option("--html FILE", "Write the page of chipmodel report.", to="html_file")
-@option("--json FILE|-", "Write the progress and median gaps as JSON.", to="json_file")
-@option("--only KEY", "Answer only this point again and compare it with its row. Repeatable.", multiple=True)
-@option(
-    "--verify-lock LOCK.json",
-    "Compare the study's files and rows with a lock that report --lock wrote; answer no point.",
-    READS,
-    to="lock_file",
-)
+@command
 def study(
     *,
     study_file: str,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chipmodel.cli.main import commands
-from chipmodel.cli.simulate import path_word
+from chipmodel.cli.options import path_word
 from chipmodel.errors import BadInput
 from tests.support.command_line import Call
 from tests.support.folders import WORKLOADS

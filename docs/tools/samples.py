@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 """The checkout."""
 COLUMNS = 84
 """Width of the terminal that samples are printed on, in characters."""
-FOLDERS = ("workloads", "tests", "bench", "reports")
+FOLDERS = ("workloads", "tests", "bench", "reports", "docs")
 """Folders of the checkout that commands of the documentation name."""
 
 

@@ -83,7 +83,7 @@ def test_the_choice_of_a_quick_streamer_is_made_with_its_own_plans() -> None:
 @pytest.mark.parametrize("wish", ["allowed", "always"])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_plans_pass_the_check_from_their_file(tmp_path: Path, wish: str, cores: int) -> None:
-    chip = chipmodel.chip("alif-e7", shared_memory__bytes="24KiB", weights__in_place=wish, cores=cores)
+    chip = chipmodel.chip("alif-e7", shared_memory__bytes="16KiB", weights__in_place=wish, cores=cores)
     made = chipmodel.simulate(NETWORK, chip, streamer="ping-pong")
     assert made.cycles >= made.bound.cycles
     file = tmp_path / "plan.json"

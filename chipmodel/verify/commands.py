@@ -31,6 +31,7 @@ from chipmodel.model.commands import (
 from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.work import Recurrent
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
 from chipmodel.verify.coverage import EMPTY, areas_overlap
 from chipmodel.verify.memory_state import MemoryState, overlap
@@ -38,7 +39,7 @@ from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap, memory_fault, thing
 from chipmodel.verify.rolling import RollingRows, clash, load_faults, turn_faults
-from chipmodel.verify.sequence import order_faults, sequence_faults
+from chipmodel.verify.sequence import are_in_time, order_faults, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import move_faults, moved_faults, slice_faults, transfer_faults
 
@@ -206,6 +207,8 @@ class _CommandVerifier:
             area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
             if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
+            elif isinstance(node.work, Recurrent) and not are_in_time(tiles, node):
+                self.report(f"the steps of op {node.name!r} begin a time step before all of the last")
         self.violations += (f"op {name!r} runs in another body than the program's" for name in covered)
 
     def _columns(self, op: Op, tiles: Iterable[Compute]) -> int:

@@ -1,12 +1,12 @@
-"""Check the numbering of steps: positions, labels, and the order of the program's nodes."""
+"""Check the order of steps: positions, labels, the program's nodes, time steps of recurrent layers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from chipmodel.model.commands import Anchor, Command, Compute, node_name
-from chipmodel.model.program import Node
+from chipmodel.model.program import Node, Op
 from chipmodel.model.tree import walk
 
 
@@ -39,3 +39,16 @@ def order_faults(
         if name != expected:
             yield f"{name!r} begins before {expected!r}, which is not the order of the program"
             return
+
+
+def are_in_time(steps: Sequence[Compute], op: Op) -> bool:
+    """Whether ``steps`` of a recurrent layer, which cover it once, compute all of its units at a time step
+    before any at the next one."""
+    row, units = 0, 0
+    for step in steps:
+        units += len(step.channels)
+        whole = units == op.work.channels
+        if step.rows.start != row or (len(step.rows) > 1 and len(step.channels) < op.work.channels):
+            return False
+        row, units = (step.rows.stop, 0) if whole else (row, units)
+    return True

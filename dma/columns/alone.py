@@ -71,6 +71,7 @@ def op_alone(
         tuple(tensors.get(name, -1) for name in names),
         loads or 0,
         taken,
+        isinstance(op.work, Recurrent),
     )
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import product
 
 from chipmodel.model.program import Op
+from chipmodel.model.work import Recurrent
 from dma.columns.plan_ways import PartCut
 
 LONGEST = 6
@@ -86,12 +87,16 @@ def cuts(
 
     In both rows and channels an op takes as long, at least, as in either, and ``launch`` for each part more.
     One that ``begins`` the program may have a smaller first stripe. The plan's ``own`` cut is among them.
+    A time step of a recurrent layer needs all channels of the one before, so its slices are of one step.
     """
     rows, channels = op.work.rows, op.work.channels
     high, wide = ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)
     by_rows = {each: _sum(_sizes(rows, each), lambda part: cycles(part, channels)) for each in high}
     by_channels = {each: _sum(_sizes(channels, each), partial(cycles, rows)) for each in wide}
+    in_turn = isinstance(op.work, Recurrent)
     for height, width in product(high, wide):
+        if in_turn and height > 1 and width < channels:
+            continue
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
             slices, stripes = -(-channels // width), -(-rows // height)
             striped = by_rows[height] + launch * stripes * (slices - 1)

@@ -77,6 +77,8 @@ class Stretch(NamedTuple):
     """DMA cycles to load weights of which some may be there from before."""
     taken: tuple[int, int] | None = None
     """An input and the output that has its memory where both stay, or in one part, by number here."""
+    in_turn: bool = False
+    """Whether a row of one op needs all channels of the row before."""
 
 
 class ListedColumns(Protocol):
@@ -175,7 +177,7 @@ def take_ways(
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
         *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
-        *(reached.width, *limit),
+        *(stretch.in_turn, reached.width, *limit),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels

@@ -21,7 +21,7 @@ public:
 };
 
 enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, WIDTH, MOST_CYCLES, COMPUTES_LATER, LOADS_LATER };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES, COMPUTES_LATER, LOADS_LATER };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -57,7 +57,7 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around, const Plac
             whole = all ? std::min(whole, cut.cycles) : whole;
         }
         OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data(),
-                    whole);
+                    whole, settings[IN_TURN] != 0);
         for (Int number = 0; number < Int(cuts.size()); ++number) {
             ways.take(number, cuts[number]);
         }

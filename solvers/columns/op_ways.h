@@ -14,9 +14,9 @@ struct Cut {
 class OpWays {
 public:
     OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels, Int takes,
-           const Int *by_channels, Int whole)
+           const Int *by_channels, Int whole, bool in_turn)
         : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels), takes_(takes),
-          whole_(whole), by_channels_(by_channels) {}
+          whole_(whole), in_turn_(in_turn), by_channels_(by_channels) {}
 
     void take(Int number, const Cut &cut) {
         const OpRow &op = stretch_.ops[0];
@@ -32,7 +32,7 @@ public:
         if (places_.are_beyond(compute_, 0)) {
             return;
         }
-        for (Int outer = 0; outer < (stripes_ > 1 && slices_ > 1 ? 2 : 1); ++outer) {
+        for (Int outer = 0; outer < (stripes_ > 1 && slices_ > 1 && !in_turn_ ? 2 : 1); ++outer) {
             weigh(cut, outer);
             measure(cut, outer);
             for (Int place = 0; place < places_.count; ++place) {
@@ -256,6 +256,7 @@ private:
     Taker &best_;
     const Int channels_, takes_;  // the output that has an input's memory
     const Int whole_;             // NPU cycles in one part
+    const bool in_turn_;          // whether a row needs all channels of the one before
     const Int *by_channels_;
     std::vector<Passing> passing_;
     std::vector<Int> latest_;  // by tensor that passes, if no plan has it whole

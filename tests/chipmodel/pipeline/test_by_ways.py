@@ -75,6 +75,22 @@ def test_branches_have_ways_too() -> None:
     assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
 
 
+@pytest.mark.parametrize(("size", "sliced"), [(9088, False), (4544, True)])
+def test_a_recurrent_layer_runs_step_by_step_where_its_weights_are_cut(size: int, sliced: bool) -> None:
+    """Slices of the units of all time steps were listed, as of a convolution's channels: no machine can run
+    them."""
+    builder = ProgramBuilder("lstm")
+    layer = builder.recurrent("lstm", builder.input("x", (49, 1, 20)), 32, "lstm")
+    builder.output(builder.reshape(layer, (49, 32)))
+    program, chip = builder.build(), load_chip("stm32n6").with_memory(size)
+    found = plan(PlanRequest(program, chip))
+    parts = [step for step in steps(found.schedule.body) if step.op == "lstm"]
+    assert any(len(part.channels) < 32 for part in parts) == sliced
+    assert verify(program, found.commands, chip) == ()
+    run = PlanRun(program, [found.commands], size)
+    assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+
+
 def test_a_plan_that_may_not_spill_moves_inputs_and_outputs_alone() -> None:
     program = reuse(load("zoo:resnet8"), "all")
     chip = REQUEST.chip.with_memory(48_000)

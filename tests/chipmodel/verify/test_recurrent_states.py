@@ -16,8 +16,9 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.plan_file import verify_file
+from chipmodel.verify.sequence import are_in_time
 from tests.support.chips import LUNA_LIKE
-from tests.support.recurrent_stacks import STEPS, stack
+from tests.support.recurrent_stacks import HIDDEN, STEPS, stack
 
 PROGRAM = stack(3, "lstm")
 LAYERS = ("l0", "l1", "l2")
@@ -104,6 +105,21 @@ def test_time_steps_in_another_order_are_found() -> None:
     said, wrong = faults(planned(), {"l1 [1/4]": change, "l1 [2/4]": change})
     assert "the steps of op 'l1' do not go through its rows one after another" in said
     assert wrong
+
+
+def test_units_of_a_time_step_are_needed_by_the_next_one() -> None:
+    """Slices of units take turns within a time step; those of several steps lack what they need."""
+    (op,), step = stack(1, "lstm", steps=2).ops(), steps_of(planned().commands, "l1")[0]
+
+    def in_time(*tiles: tuple[int, int, int, int]) -> bool:
+        parts = ((Interval(start, stop), Interval(first, last)) for start, stop, first, last in tiles)
+        return are_in_time([replace(step, rows=rows, channels=units) for rows, units in parts], op)
+
+    assert in_time((0, 2, 0, HIDDEN))
+    assert in_time((0, 1, 2, HIDDEN), (0, 1, 0, 2), (1, 2, 0, HIDDEN))
+    assert not in_time((0, 2, 0, 2), (0, 2, 2, HIDDEN))
+    assert not in_time((0, 1, 0, 2), (1, 2, 0, 2), (0, 1, 2, HIDDEN), (1, 2, 2, HIDDEN))
+    assert not in_time((1, 2, 0, HIDDEN), (0, 1, 0, HIDDEN))
 
 
 def test_a_cascade_that_makes_time_steps_again_is_none() -> None:

@@ -274,7 +274,7 @@ class PathSearch:
         for stop, link, step, time, before, ahead in self.path():
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
             ends.append((time, FluidLeg(link.start, stop, 0, computed, before >= most or ahead > room)))
-        return [*self.repeats.legs(ends)]
+        return self.repeats.legs(ends)
 
     def found(self) -> Iterator[FastestPath]:
         """Yield paths as in ``fastest_paths``; none where the last border has not been reached."""

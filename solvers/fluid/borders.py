@@ -12,7 +12,7 @@ All numbers are integers, rounded so that the result is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -140,12 +140,21 @@ class Repeats:
         times = {run: prod(n for first, end, n in inside if first <= run < end) for run in range(start, stop)}
         return sum(count * self.of_run(run) for run, count in times.items())
 
-    def legs(self, ends: Sequence[tuple[int, FluidLeg]]) -> Iterator[FluidLeg]:
-        """Yield the legs of a path, given with the times at which they end, the last one first, with their
-        cycles in all of their repeats."""
-        begin = 0
+    def legs(self, ends: Sequence[tuple[int, FluidLeg]]) -> list[FluidLeg]:
+        """Return the legs of a path, given with the times at which they end, the last one first, with their
+        cycles in all of their repeats: what repeats take beyond their first time is theirs in proportion."""
+        begin, legs = 0, list[FluidLeg]()
         for end, leg in reversed(ends):
             time = end - sum(cycles for stop, cycles in self.further.items() if stop <= leg.start)
-            times = self.amounts.times[leg.start]
-            yield leg._replace(cycles=max(0, time - begin) * times, computed=leg.computed * times)
-            begin = time
+            computed = leg.computed * self.amounts.times[leg.start]
+            legs.append(leg._replace(cycles=max(0, time - begin), computed=computed))
+            begin = max(begin, time)
+        for start, stop, _ in sorted(self.amounts.problem.repeats, key=lambda each: each[1] - each[0]):
+            inside = [number for number, leg in enumerate(legs) if start <= leg.start < stop]
+            left, total = self.further.get(stop, 0), sum(legs[number].cycles for number in inside)
+            for number in inside:
+                cycles = legs[number].cycles
+                more = left * cycles // max(1, total) if number < inside[-1] else left
+                legs[number] = legs[number]._replace(cycles=cycles + more)
+                left, total = left - more, total - cycles
+        return legs

@@ -61,6 +61,7 @@ def test_recurrent_ops_in_loops_have_listed_ways() -> None:
     found = listed_bound(program, target, path, True, PlanWays())
     assert found is not None
     assert found.cycles > 1.1 * time_bound(program, target, path, True).cycles
+    assert sum(binding.cycles for binding in found.bindings) == found.cycles  # 100 times the first iteration
 
 
 def test_a_whole_op_that_overwrites_its_input_needs_no_room_for_both() -> None:

@@ -39,7 +39,8 @@ from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.load import load
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+STRICT = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+"""Where it optimises, the compiler follows values, and warns of more."""
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
 
 

@@ -3,7 +3,6 @@
 import re
 import shlex
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,6 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 CONDA = (ROOT / "conda" / "meta.yaml").read_text()
 CALLED_BY_CONDA = {"ortools-python": "ortools", "python-flatbuffers": "flatbuffers"}
 """Packages that have another name there."""
-TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
 def loaded(name: str) -> Any:
@@ -65,20 +63,6 @@ def test_conda_has_the_programs_of_the_project_and_tries_one() -> None:
         parsed(line)
 
 
-def test_the_action_runs_a_command_that_there_is() -> None:
-    action = loaded("action.yml")
-    steps = action["runs"]["steps"]
-    (step,) = (each for each in steps if each.get("run", "").startswith("chipmodel "))
-    assert step["env"] == {"BUDGET": "${{ inputs.budget }}", "OPTIONS": "${{ inputs.options }}"}
-    given = parsed(step["run"].replace("$OPTIONS", "--against base.json --growth 2")).params
-    assert (given["against"], given["growth"]) == ("base.json", 2)
-    assert given["junit_file"] == action["outputs"]["junit"]["value"]
-    assert all("shell" in each for each in steps if "run" in each)
-    named = set(re.findall(r"inputs\.(\w+)", (ROOT / "action.yml").read_text()))
-    assert named == set(action["inputs"])
-    assert given["markdown_file"] in "".join(each.get("run", "") for each in steps if each is not step)
-
-
 def test_the_hook_runs_a_command_that_there_is() -> None:
     (hook,) = loaded(".pre-commit-hooks.yaml")
     assert parsed(shlex.join([*hook["entry"].split(), *hook["args"]])).params["budget"] == "budget.yaml"
@@ -93,16 +77,6 @@ def test_the_image_has_a_python_that_the_project_runs_on_and_its_program() -> No
     assert f'ENTRYPOINT ["{next(iter(PROJECT["scripts"]))}"]' in text
     example = some(re.search(r"docker run .* (chipmodel simulate .*)", text))
     assert parsed(example[1]).params["html_file"] == "run.html"
-
-
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
-def test_a_form_asks_for_something(path: Path) -> None:
-    form = yaml.safe_load(path.read_text())
-    assert {"name", "description", "body"} == set(form)
-    assert any(each.get("validations", {}).get("required") for each in form["body"])
-    for each in form["body"]:
-        assert each["type"] in ("textarea", "input")
-        assert each["attributes"]["label"]
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])

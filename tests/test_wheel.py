@@ -70,6 +70,7 @@ def test_the_wheel_has_every_file_that_the_program_reads(wheel: Path) -> None:
     assert not [name for name in inside if name.endswith((".h", ".cpp"))]
 
 
+@pytest.mark.slow
 def test_one_wheel_serves_every_python(wheel: Path) -> None:
     assert "-cp311-abi3-" in wheel.name
 

@@ -4,12 +4,8 @@ import re
 
 import pytest
 
-from bench.energy import MeasuredEnergy, fitted, free_energies, lines, measured_energies, networks, predicted
+from bench.energy import fitted, free_energies, lines, measured_energies, networks
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import NetworkTraits
-
-TRAITS = NetworkTraits("a", 1, 1, 1, frozenset())
-NOW = {"energy.static_mw": 2.0, "energy.pj.cycle": 10.0}
 
 
 def test_gap9_has_the_numbers_of_the_fit_to_all_rows() -> None:
@@ -51,13 +47,3 @@ def errors(board: str) -> list[float]:
     """Mean errors in percent: predicted, held out, and both in the measured time."""
     (summary,) = [line for line in lines(board) if line.startswith("\nMean error")]
     return [float(each) for each in re.findall(r"([0-9.]+)%", summary)]
-
-
-def test_a_fit_finds_the_numbers_that_made_the_energies() -> None:
-    parts = [
-        {"leakage": a, "clock": b, "weights loaded": 1.0} for a, b in ((2.0, 5.0), (4.0, 1.0), (1.0, 1.0))
-    ]
-    rows = [MeasuredEnergy("w", "f", 3 * p["leakage"] + p["clock"] / 2 + 1, p, TRAITS) for p in parts]
-    found = fitted(rows, NOW)
-    assert found == pytest.approx({"energy.static_mw": 6.0, "energy.pj.cycle": 5.0})
-    assert [predicted(row, NOW, found) for row in rows] == pytest.approx([row.measured for row in rows])

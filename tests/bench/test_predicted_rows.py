@@ -121,26 +121,6 @@ def test_published_names_are_workloads(row: dict[str, str]) -> None:
     assert workload_of(row["network"], row["shape"]) == row["workload"]
 
 
-@pytest.mark.parametrize(
-    ("row", "column", "what"),
-    [
-        (
-            "esp32s3,yolo26n_512,640x640x3,,",
-            21,
-            "'yolo26n_512' is not predicted: its name says an input of 512",
-        ),
-        ("esp32p4,yolo11n_320_s8_v1_p4,640x640x3,,", 30, "its name says an input of 320, the row 640x640x3"),
-        ("stm32n6,mobilenetv2_0.35,,W4A8,", 27, "the precision 'W4A8' is not known of stm32n6"),
-        ("stm32n6,resnet8,,int8,MULTI_CORE", 1, "stm32n6 has no cores that share the work"),
-    ],
-)
-def test_what_a_row_says_otherwise_than_the_network_refuses_it(row: str, column: int, what: str) -> None:
-    (found,) = predicted(f"chip,network,shape,precision,mode\n{row}\n")
-    assert found["milliseconds"] == ""
-    assert found["notes"].startswith(f"rows.csv:2:{column}: ")
-    assert what in found["notes"]
-
-
 @pytest.mark.parametrize("cell", ["MULTI_CORE", "RUNTIME_MODE_MULTI_CORE", "two cores"])
 def test_cores_that_share_the_work_are_those_of_the_row(cell: str) -> None:
     assert "npu.vector.cores=2" in settings_of("esp32s3", {"network": "mobilenetv2", "mode": cell})

@@ -8,7 +8,6 @@ import pytest
 from bench.accuracy import accuracies
 from bench.silicon import (
     TABLES,
-    alternatives,
     covered,
     fitted_numbers,
     fold_lines,
@@ -82,19 +81,6 @@ def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() 
     heads, _, *numbers = fold_lines(folds)
     assert heads == f"\n| family left out | `{free_numbers(load_chip(board))[0]}` |"
     assert {line.split(" | ")[0] for line in numbers} == {f"| {row.family}" for row in kept}
-
-
-def test_numbers_and_choices_that_networks_decided_are_counted() -> None:
-    """Those of a base were decided by the networks of another board."""
-    decided = {board: load_chip(board).decided for board in ("stm32n6", "stm32l4r5", "corstone-300", "imx93")}
-    assert {board: len(fields) for board, fields in decided.items()} == {
-        "stm32n6": 17, "stm32l4r5": 0, "corstone-300": 0, "imx93": 1,
-    }  # fmt: skip
-    assert "; 17 numbers or choices decided by these networks" in load_chip("stm32n6").accuracy
-    assert "; no numbers or choices decided by these networks" in load_chip("stm32l4r5").accuracy
-    taken_back = alternatives(load_chip("stm32n6"), fitted_numbers(load_chip("stm32n6")))
-    assert "cpu.cycles_per_element.resize_linear=0" in taken_back
-    assert not any("launch" in setting or "tensor_share" in setting for setting in taken_back)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from bench.soma import DATA, Row, cells, layer_cycles, platform, program_of, rows_of
+from bench.soma import DATA, Row, layer_cycles, platform, program_of, rows_of
 
 ROWS = list(rows_of(DATA))
 
@@ -42,13 +42,3 @@ def test_the_platform_moves_16_bytes_a_cycle_without_a_set_up() -> None:
     chip = platform(4)
     assert chip.shared_memory.bytes == 4 << 20
     assert program_of(ROWS[2], DATA).name == "googlenet"
-
-
-@pytest.mark.slow
-def test_a_row_has_both_schedulers_and_one_bound() -> None:
-    row = Row("googlenet", 8, 456_737)
-    network, mib, soma, plan, exact, bound, any_plan, *gaps, _ = cells(row, DATA, None)
-    assert (network, mib, soma, exact) == ("googlenet", "8", "456,737", "-")
-    numbers = [int(each.replace(",", "")) for each in (any_plan, bound, plan, soma)]
-    assert numbers == sorted(numbers)
-    assert gaps[0] == f"{numbers[3] / numbers[1] - 1:.2%}"

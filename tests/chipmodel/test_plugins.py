@@ -22,6 +22,7 @@ from chipmodel.studies.points import tasks_of
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
 from tests.support.folders import ROOT
+from tests.support.mistakes import mistakes
 from tests.support.narrowed import some
 from tests.support.wheels import install, wheel_of, write_wheel
 
@@ -163,14 +164,7 @@ def test_an_importer_reads_the_files_of_its_suffix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "body", "said"),
-    [
-        ("plug_overlap", "return {b.name: 0 for b in problem.buffers}", "made a wrong plan: buffers"),
-        ("plug_missing", "return {}", "gives buffer 'a' no offset"),
-        ("plug_list", "return []", "answers list, not a mapping"),
-        ("plug_text", "return {b.name: '0' for b in problem.buffers}", "offset '0', which is not a whole"),
-        ("plug_raise", "return 1 // 0", "fails: ZeroDivisionError"),
-        ("plug_exit", "raise SystemExit(3)", "fails: SystemExit: 3"),
-    ],
+    mistakes("plugin_packer"),
 )
 def test_a_wrong_packer_is_named_with_its_package(other: Install, module: str, body: str, said: str) -> None:
     other(module, *packer(module, body))

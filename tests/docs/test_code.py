@@ -34,6 +34,7 @@ def test_every_parameter_is_described(name: str) -> None:
     assert "**options" not in said
 
 
+@pytest.mark.slow
 def test_sessions_blocks_and_notebooks_are_typed(tmp_path: Path) -> None:
     """In one process, with the cache of the project's own checks: 1.5 s of work once that is warm."""
     names = write(tmp_path)

@@ -11,6 +11,7 @@ KNOWN = {"free-list": "5,120 B", "packing": "30,720 B, optimal", "merging": ", o
 """The free-list patent's arena; proofs; the points that the table speaks of."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_cell_is_what_its_command_prints(name: str) -> None:
     line = "| " + " | ".join(map(cell, ROWS[name].cells())) + " |"

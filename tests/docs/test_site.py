@@ -130,6 +130,7 @@ def test_its_commands_are_those_of_pages(shot: Shot) -> None:
         assert command in first_shown()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed")
 def test_a_picture_is_taken(tmp_path: Path, browser: Browser) -> None:
     shot = next(shot for shot in SHOTS if shot.name == "packing")

@@ -18,8 +18,8 @@ QUICK = ("sync", "ping-pong", "prefetch-greedy", "ping-pong-across")
 
 
 def test_no_plan_beats_the_bound() -> None:
-    seen = sum((tally(random_runs(seed, QUICK)) for seed in range(6)), Counter[str]())
-    assert seen["runs"] > 18
+    seen = sum((tally(random_runs(seed, QUICK)) for seed in range(4)), Counter[str]())
+    assert seen["runs"] > 10
     assert seen["joint"]
 
 

@@ -61,6 +61,7 @@ def test_an_internal_error_is_reported_with_its_traceback_and_seed(
     assert "Fault: chip: chipmodel chips" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_limits_end_a_command_that_needs_more_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def needs_a_gibibyte(_: Hostile) -> str:
         try:

@@ -4,7 +4,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.commands import Branch, BranchArm, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Part
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore
+from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
 from tests.reports.sample import EVIL, UNICODE
 
 ROWS = Interval(0, 4)
@@ -57,10 +57,3 @@ BUFFERS = (
 def plan(workload: str = "nets/Kws 10.yaml", capacity: int = 256) -> PlanFile:
     """One core; a transfer's name is in no buffer's."""
     return PlanFile(workload, "chip */ \\ ??/", ("a=b",), capacity, 224, 16, (), BUFFERS, COMMANDS)
-
-
-def plan_of_cores() -> PlanFile:
-    """Two cores with a memory each: the second has one buffer and no transfer."""
-    small = PlannedCore(48, (PlannedBuffer("q", 16, 32, (Interval(0, 1),)),), (compute("a", 0, (), ()),))
-    cores = PlannedCore(224, BUFFERS, COMMANDS), small
-    return PlanFile("zoo:two", "chip", (), 256, 224, 16, (), (), (), cores)

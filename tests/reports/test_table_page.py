@@ -94,10 +94,6 @@ def test_sentences_then_the_first_rows_of_each_table_and_its_remark() -> None:
     assert lines(CUT, HIDDEN, EMPTY, whole) == first + more + second
 
 
-def test_an_only_table_needs_no_title_and_a_list_no_sentence() -> None:
-    assert lines(CUT, EMPTY, sentences=())[0] == "op n"
-
-
 def test_a_number_that_is_cut_ends_in_an_ellipsis() -> None:
     console = Console(file=StringIO(), width=14)
     console.print(ruled_table(("name", ">peak B"), [("exact", "21,184")], unbroken=["name"]))

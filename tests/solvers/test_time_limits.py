@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Plan, Problem
+from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.fast_offsets import check_fast
-from chipmodel.verify.offsets import check
 from solvers.core.bounds_certified import best_bound
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.core.deadline import Deadline
@@ -78,22 +77,3 @@ def test_the_conflicts_of_many_gaps_are_counted_buffer_by_buffer() -> None:
         return calls(lambda: conflict_counts(problem)) - calls(lambda: neighbours(problem, 0))
 
     assert counted(1000) <= counted(100)
-
-
-@pytest.mark.slow
-def test_colocated_buffers_are_checked_pair_by_pair_only_where_they_differ() -> None:
-    """With every pair against every group, four times the buffers took sixteen times the work."""
-
-    def counted(groups: int) -> int:
-        names = [(f"a{i}", f"b{i}") for i in range(groups)]
-        buffers = tuple(
-            Buffer(name, 8, (Interval(4 * i, 4 * i + 3),)) for i, pair in enumerate(names) for name in pair
-        )
-        problem = Problem(buffers, None, (), tuple(names))
-        plan = Plan({name: 8 for pair in names for name in pair})
-        assert check_fast(problem, plan) == ()
-        moved = Plan({**plan.offsets, "b3": 9})
-        assert check_fast(problem, moved) == check(problem, moved) != ()
-        return calls(lambda: check_fast(problem, plan))
-
-    assert counted(200) < 6 * counted(50)

@@ -44,15 +44,6 @@ LUNA_LIKE = Chip(
 )
 
 
-DATASHEET_RATES = (
-    *("weights.memory=psram", "shared_memory.bytes=1792KiB", "npu.operands=free", "npu.launch_cycles=0"),
-    *("npu.macs_per_cycle.int8=300", "npu.macs_per_cycle.int16=75", "npu.macs_per_cycle.int32=18.75"),
-    *("npu.read_bytes_per_cycle=16", "npu.write_bytes_per_cycle=16", "npu.depthwise_kernel=0"),
-    *(f"cpu.cycles_per_element.{kind}=0" for kind in ("broadcast", "softmax", "batch_norm")),
-)
-"""Settings that make ``stm32n6`` a chip whose computing is quick and whose weights come from Psram."""
-
-
 def with_memory(chip: Chip, size: int, alignment: int | None = None) -> Chip:
     memory = SharedMemory(size, alignment or chip.shared_memory.alignment)
     return replace(chip, shared_memory=memory)

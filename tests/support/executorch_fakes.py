@@ -14,7 +14,7 @@ from itertools import count, zip_longest
 from random import Random
 from typing import cast
 
-from chipmodel.executorch.graphs import FxModule, PlannedSpec
+from chipmodel.executorch.graphs import PlannedSpec
 from tests.support.narrowed import some
 
 Algorithm = Callable[..., list[int]]
@@ -346,8 +346,3 @@ def _submodule(
     return _filled(
         random, arm, [arm.placeholder(each.spec.bytes) for each in operands], sizes, unit, depth - 1
     )
-
-
-def as_module(module: Module) -> FxModule:
-    """The fake as what the planner takes."""
-    return module

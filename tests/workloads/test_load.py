@@ -1,19 +1,17 @@
 """Sources of workloads, errors for other sources, and cycles of ops from a profile."""
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.chances import chances_of
 from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.folders import WORKLOADS
+from tests.support.mistakes import mistakes
 from workloads import load as load_module
-from workloads.build.control_options import with_probabilities
 from workloads.load import load, parse_shape_option, parse_shape_options, parse_value_options
 from workloads.profile import read_profile, with_profile
 
@@ -57,20 +55,7 @@ def test_every_program_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("source", "part"),
-    [
-        ("resnet18", "write zoo:resnet18"),
-        ("ResNet18", "write zoo:resnet18"),
-        ("resnet18?input=448", "write zoo:resnet18?input=448"),
-        ("resnet19", "did you mean zoo:resnet18?"),
-        ("model.pb", "FILE.onnx, FILE.tflite"),
-        ("model.tflite", "give the path of a .tflite file"),
-        ("model.txt", "FILE.yaml"),
-        ("", "zoo:resnet18"),
-        ("zoo:resnt18", "resnet18"),
-        ("zoo:", "zoo:resnet8 or"),
-        ("zoo:resnet18?depth=3", "input"),
-        ("none.yaml", "check the path"),
-    ],
+    mistakes("workload_source"),
 )
 def test_sources_that_are_no_workload(source: str, part: str) -> None:
     with pytest.raises(BadInput) as raised:
@@ -152,13 +137,6 @@ def test_measured_cycles_reach_arms_loops_and_the_simulation(tmp_path: Path) -> 
     for arm, least in (("face", 1_000_000), ("nothing", 0)):
         trace = run(PlanRequest(program, chip, "large-first", "sync"), {"gate": arm}).trace
         assert (trace.busy("npu") >= 1_000_000) == bool(least)
-
-
-def test_they_leave_the_probabilities_of_arms_as_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "cycles.csv"
-    path.write_text("cycles,op\n1000000,f1\n")
-    given = with_probabilities(load(str(WORKLOADS / "gated_vision.yaml")), {"gate": [Fraction(1, 7)]})
-    assert chances_of(with_profile(given, read_profile(path))) == chances_of(given)
 
 
 @pytest.mark.parametrize(

@@ -103,16 +103,6 @@ def test_a_blend_costs_more_than_its_nearest_input_on_a_board_whose_cpu_does_it(
     assert taken[1] - BOARD.npu.costs.launch_cycles == (47 * 8 + 98) * 32 * 32 > 4 * taken[0]
 
 
-def test_what_the_cpu_computes_is_said_with_its_source() -> None:
-    answer = chipmodel.simulate(by_yaml(Path(), "linear", "half-pixel"), BOARD)
-    assert answer.notes[-1].startswith(
-        "the board's tool leaves 1 ops to the CPU, which are timed there: up ("
-    )
-    (left,) = answer.to_dict()["left_to_cpu"]
-    assert (left["name"], left["kind"], left["timed"]) == ("up", "resize", True)
-    assert "bilinear resizes as software" in left["source"]
-
-
 @pytest.mark.parametrize("sizes", [(4, 8), (5, 13), (12, 5), (6, 6 * 3), (7, 1)])
 @pytest.mark.parametrize(("mode", "rule"), CASES)
 def test_a_part_reads_every_row_that_its_outputs_depend_on(

@@ -1,18 +1,13 @@
 """Derived numbers of a result, against a count cycle by cycle."""
 
 from dataclasses import replace
-from random import Random
-
-import pytest
 
 import chipmodel as cm
 from chipmodel.answers.result import Result
-from chipmodel.errors import DoesNotFit
 from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
@@ -49,26 +44,6 @@ def test_hidden_cycles_by_hand() -> None:
     )
     assert replace(small(), trace=Trace(events, 25, {})).hidden_cycles == 3 + 1 + 2
     assert replace(small(), trace=Trace((), 0, {})).hidden_cycles == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
-def test_hidden_cycles_are_those_in_which_both_units_work(streamer: str) -> None:
-    hidden = 0
-    for seed in range(25):
-        random = Random(seed)
-        program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
-        try:
-            result = run(PlanRequest(program, with_memory(chip, 2000), "large-first", streamer))
-        except DoesNotFit:
-            continue
-        busy = {
-            unit: {c for e in result.trace.of(unit) if not e.cause for c in range(e.start, e.stop)}
-            for unit in ("npu", "dma")
-        }
-        assert result.hidden_cycles == len(busy["npu"] & busy["dma"])
-        hidden += result.hidden_cycles
-    assert (hidden > 0) == (streamer == "ping-pong")
 
 
 def test_several_cores_say_how_busy_the_engine_that_they_share_is() -> None:

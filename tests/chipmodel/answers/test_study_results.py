@@ -11,7 +11,6 @@ from chipmodel.answers.study_results import (
     PEAK,
     StudyResults,
     failures,
-    limit_text,
     planner_label,
     swept_values,
 )
@@ -164,14 +163,6 @@ def test_planners_are_named_by_what_varies() -> None:
     # A packing has no streamer, and the rest of its name stays.
     csv = Point("a.csv", "", "pool", "", "", 0)
     assert _names(point, csv, replace(point, packer="linear")) == ["pool", "pool", "linear"]
-
-
-def test_limits_are_part_of_the_name_only_where_they_distinguish_planners() -> None:
-    point = Point("n", "", "exact", "", "", 0, time_limit=1.0)
-    other = replace(point, workload="m", time_limit=9.0)
-    assert _names(point, other) == ["exact", "exact"]
-    assert _names(point, replace(point, time_limit=9.0)) == ["exact · 1 s", "exact · 9 s"]
-    assert limit_text(replace(point, node_limit=1000)) == "1 s, 1,000 nodes"
 
 
 def _names(*points: Point) -> list[str]:

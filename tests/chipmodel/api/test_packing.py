@@ -45,14 +45,3 @@ def test_progress_hears_of_the_search() -> None:
     assert heard[0] == "packing"
     assert "packing: best 1,048,576 B  bound 1,048,576 B  gap 0.00%" in heard[-2]
     assert heard[-1] == "packing: checking the answer"
-
-
-def test_planners_are_compared_on_a_network_and_on_buffers() -> None:
-    packed = cm.compare(BUFFERS, packers=["greedy-best-fit", "exact"])
-    assert [row["name"] for row in packed.rows()] == ["greedy-best-fit", "exact"]
-    streamed = cm.compare("zoo:ds_cnn", streamers=["sync", "ping-pong"])
-    cycles = {row["name"]: int(str(row["total_cycles"])) for row in streamed.rows()}
-    assert cycles["ping-pong"] < cycles["sync"]
-    assert cycles["sync"] == cm.simulate("zoo:ds_cnn", streamer="sync").cycles
-    with pytest.raises(cm.BadInput, match="nobody"):
-        cm.compare("zoo:ds_cnn", streamers="nobody")

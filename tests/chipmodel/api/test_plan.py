@@ -118,15 +118,3 @@ def contents(path: Path) -> dict[str, bytes]:
     """A file, or the files of a folder."""
     files = path.iterdir() if path.is_dir() else (path,)
     return {file.name if path.is_dir() else "": file.read_bytes() for file in files}
-
-
-def test_what_a_format_does_not_take_is_refused(run: cm.Simulation) -> None:
-    with pytest.raises(cm.BadInput, match="--prefix says nothing about csv") as refused:
-        cm.export(run, "csv", prefix="a")
-    assert refused.value.hint == "leave it out, or --as c (to='c')"
-    with pytest.raises(cm.BadInput, match="is not known"):
-        cm.export(run, "elf")  # type: ignore[arg-type]
-    with pytest.raises(cm.BadInput, match="this is a plan"):
-        cm.export(cm.plan(NETWORK, streamer="sync"), "csv")
-    with pytest.raises(cm.BadInput, match="this is a result"):
-        cm.export(run.to_dict(), "minimalloc")

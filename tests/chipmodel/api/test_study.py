@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 import chipmodel as cm
-from tests.reports.pages import data_of
 
 STUDY = """\
 title: Two packers on random buffers
@@ -69,14 +68,3 @@ def test_it_reads_what_the_study_stored(answered: Path) -> None:
     assert cm.report(answered.with_suffix(".sqlite")).to_html() == found.to_html()
     answered.write_text(PACKERS_STUDY + "seeds: [3]\n")
     assert cm.report(answered).changed
-
-
-def test_it_writes_pages_of_chosen_points(answered: Path, tmp_path: Path) -> None:
-    found = cm.report(answered)
-    key = found.results.rows[0].key
-    heard: list[str] = []
-    found.write(tmp_path / "all.html", tmp_path / "plans", [key], progress=heard.append)
-    (page,) = (tmp_path / "plans").glob("*.html")
-    assert found.page_files(tmp_path / "plans", [key]) == {key: page}
-    assert data_of((tmp_path / "all.html").read_text())["points"][0]["page"] == f"plans/{page.name}"
-    assert heard[0] == "planning 1 points again"

@@ -70,6 +70,7 @@ def test_a_part_depends_on_nothing_but_what_it_reads(name: str, dtype: str, tmp_
     check_reads(model, program, op, len(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name not in READ_MORE])
 def test_a_part_reads_no_row_that_it_does_not_need(name: str, tmp_path: Path) -> None:
     _, model = operator_model(CASES[name])

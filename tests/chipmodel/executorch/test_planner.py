@@ -194,22 +194,6 @@ def test_a_mem_id_of_a_pass_before_is_kept() -> None:
     assert offsets(module) == [(1, 0), (3, 0), (1, 0)]
 
 
-def test_a_mem_id_inside_of_a_submodule_is_kept_though_it_is_planned_twice() -> None:
-    inner = Module()
-    x = inner.placeholder(8)
-    pinned = inner.call([x], 16, 2)
-    free = inner.call([pinned], 4)
-    inner.output([inner.call([free], 8)])
-    module = Module()
-    y = module.placeholder(8)
-    (result,) = module.cond((inner, arm()), [y], [8], y)
-    memories = (ExecutorchMemory("a", 1, 20), ExecutorchMemory("b", 2, 99))
-    sizes = plan(ExecutorchPlanner(memories), module.output([result]))
-    assert (pinned.spec.mem_id, free.spec.mem_id) == (2, 1)
-    assert sizes == [0, 16, 16]
-    computes_the_same(module, sizes, "t")
-
-
 def test_the_fast_memory_keeps_most_bytes() -> None:
     """24 of 8 + 16, 16 + 20, 20 + 8: the 20 go to the slow memory, which is fewer than 8 + 16 would be."""
     module = chain(8, 16, 20, 8)
@@ -314,18 +298,6 @@ def test_a_result_that_was_passed_through_two_branches_keeps_its_bytes() -> None
         (other,) = module.cond((arm(32), arm(16)), [module.graph.nodes[0]], [8], result)
         module.output([module.call([result, other], 8)])
         computes_the_same(module, plan(ExecutorchPlanner(), module), arms)
-
-
-def test_another_device_is_planned_alone_and_has_none_of_the_memories() -> None:
-    class Device:
-        name = "CUDA"
-
-    spec = Spec(8, lifetime=[0, 1])
-    spec.__dict__["device"] = Device()
-    module = chain(4, 4)
-    assert ExecutorchPlanner()(1, [spec], module, None, 0) == [0, 8]
-    with pytest.raises(BadInput, match="tensors of device CUDA"):
-        ExecutorchPlanner((ExecutorchMemory("fast", 1, 8),))(1, [spec], module, None, 0)
 
 
 def test_nothing_to_plan_takes_nothing() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import chipmodel.files.text_file
 from chipmodel.errors import BadInput, Place
@@ -114,7 +114,6 @@ LEAVES: st.SearchStrategy[Any] = st.one_of(st.none(), st.booleans(), st.integers
 
 @pytest.mark.slow
 @given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner), max_leaves=30))
-@settings(max_examples=150, deadline=None)
 def test_json_is_read_as_yaml(data: Any) -> None:
     import json
 
@@ -145,7 +144,6 @@ def test_mistakes_have_line_and_column(place: str, text: str, what: str, hint: s
 
 
 @given(st.text(max_size=200) | st.text("[]{}:,-?&*!|>'\"%@`# \n\tab1.<~", max_size=60))
-@settings(max_examples=400, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         place: Place | None = read_yaml(text, FILE).place(("a", 0))

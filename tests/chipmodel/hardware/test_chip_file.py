@@ -11,10 +11,8 @@ import pytest
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import (
     CPU_KINDS,
-    Channels,
     Chip,
     Dma,
-    HyperBusDma,
     InPlaceWish,
     OperandTime,
     VendorStreamer,
@@ -78,15 +76,6 @@ def test_ethos_u55_has_the_macs_of_its_micro_block(name: str, macs: int) -> None
     assert npu.ethos.macs == macs
 
 
-def test_ethos_u85_has_the_macs_of_a_variant() -> None:
-    error = refused("corstone-320", "npu.macs_per_cycle.int8=300")
-    assert error.what == "npu.macs_per_cycle.int8 is 300, which no Ethos-U85 has"
-    assert error.hint == "take one of 128, 256, 512, 1024, 2048"
-    chip = load_chip("corstone-320", ("npu.macs_per_cycle.int8=1024",))
-    assert chip.npu.ethos is not None
-    assert chip.npu.ethos.macs == 1024
-
-
 def test_override() -> None:
     chip = load_chip("luna-arcs", ["psram.clock_mhz = 100", "shared_memory.bytes=640KiB"])
     plain = load_chip("luna-arcs")
@@ -108,26 +97,7 @@ def test_the_last_override_wins_and_decimals_and_ratios_are_exact() -> None:
 
 @pytest.mark.parametrize(
     ("override", "what", "hint"),
-    [
-        ("psram.clok_mhz=3", "unknown field 'psram.clok_mhz'", "did you mean 'psram.clock_mhz'?"),
-        ("clock_mhz=3", "unknown field", "did you mean 'psram.clock_mhz'?"),
-        ("psram=3", "holds several fields", "psram.bytes_per_clock"),
-        ("psram.clock_mhz", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
-        ("psram.clock_mhz=", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
-        ("=100", "not FIELD=VALUE", "--set psram.clock_mhz=100"),
-        ("psram.clock_mhz=0", "psram.clock_mhz is 0", "between 0.001 and"),
-        ("psram.clock_mhz=-80", "psram.clock_mhz is -80", "between 0.001 and"),
-        ("psram.clock_mhz=fast", "must be a number of MHz, not 'fast'", "30.891"),
-        ("psram.clock_mhz=1e999999999", "must be a number", "30.891"),
-        ("psram.clock_mhz=1/0", "must be a number", "400/3"),
-        ("core_mhz=1e12", "core_mhz is 1e12", "100,000 MHz"),
-        ("dma.load.burst_bytes=0", "burst_bytes is 0", "between 1 and"),
-        ("dma.load.burst_bytes=1.5", "must be a whole number of bytes, not 1.5", "plain digits"),
-        ("shared_memory.alignment=24", "alignment is 24", "power of two"),
-        ("shared_memory.bytes=640KB", "ambiguous", "640 KiB"),
-        ("shared_memory.bytes=100", "shared_memory.bytes is 100", "256 B and 1,024 GiB"),
-        ("shared_memory.bytes=-1", "negative", "384 KiB"),
-    ],
+    mistakes("override"),
 )
 def test_bad_override(override: str, what: str, hint: str) -> None:
     error = refused("luna-arcs", override)
@@ -238,34 +208,9 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
 
-def test_a_controllers_numbers_can_be_set() -> None:
-    fields = ["dma.hyperbus.latency_clocks=7", "core_mhz=200", "psram.clock_mhz=400/3"]
-    chip = load_chip("pulp-hyperbus", [*fields, "dma.channels=2"])
-    assert isinstance(chip.dma, HyperBusDma)
-    assert (chip.dma.latency_clocks, chip.dma.channels) == (7, Channels(2, "in order"))
-    assert [chip.core_mhz, chip.psram.clock_mhz] == [200, Fraction(400, 3)]
-    spi = load_chip("ef-psram", ["dma.ef_psram.read_mode=SPI", "core_mhz=20"])
-    assert [spi.psram.bytes_per_clock, spi.psram.clock_mhz] == [Fraction(1, 8), 10]
-
-
 @pytest.mark.parametrize(
     ("chip", "overrides", "what", "hint"),
-    [
-        # 2 + 6 + 350 clocks at 50 MHz; 200 clocks are 4 us.
-        ("pulp-hyperbus", "psram.clock_mhz=50", "358 clocks, 7.16 us of at most 4 us", "at most 192"),
-        ("pulp-hyperbus", "psram.clock_mhz=1", "of at most 4 us", "raise the clock"),
-        ("pulp-hyperbus", "psram.clock_mhz=101", "core_mhz is 100, below psram.clock_mhz = 101", "at least"),
-        ("pulp-hyperbus", "dma.hyperbus.segment_clocks=2", "segment_clocks is 2", "between 3"),
-        # 2 x (2 + 6 + 6 + 8) + 1 cycles at 5 MHz.
-        ("ef-psram", "core_mhz=5", "low for 45 clocks, 9 us of at most 8 us", "raise core_mhz"),
-        ("ef-psram", "core_mhz=41", "high for 2 clocks", "dma.ef_psram.gap_cycles"),
-        ("ef-psram", "psram.clock_mhz=20", "means nothing on a chip with dma.model = ef-psram", "hyperbus"),
-        ("ef-psram", "dma.ef_psram.access_bytes=3", "access_bytes is 3", "power of two"),
-        ("ef-psram", "dma.ef_psram.write_mode=HyperBus", "'HyperBus'", "one of QPI, 1-4-4, SPI"),
-        ("axi-cdma", "dma.cdma.data_bits=24", "data_bits is 24", "power of two"),
-        ("axi-cdma", "dma.model=ef-psram", "has no psram.ce_low_max_us", "add it"),
-        ("luna-arcs", "dma.cdma.data_bits=64", "means nothing on a chip with dma.model = bursts", "=cdma"),
-    ],
+    mistakes("controller"),
 )
 def test_impossible_controller_settings_are_refused(chip: str, overrides: str, what: str, hint: str) -> None:
     error = refused(chip, overrides)

@@ -1,6 +1,5 @@
 """Changed constants are recovered from the measurements."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,15 +37,6 @@ def test_a_lines_constants_are_recovered() -> None:
     assert values["dma.load.burst_overhead_clocks"] == pytest.approx(17.5, abs=0.1)
     assert values["dma.store.setup_cycles"] == pytest.approx(77, abs=2)
     assert max(abs(row.relative) for row in found.after.rows) < 0.002
-
-
-def test_lunas_matmul_constants_are_recovered() -> None:
-    measured = table("luna_matmul")
-    few = replace(measured, rows=measured.rows[::5])
-    found = calibrate(few, None, ["npu.luna.matmul_configuration_cycles=9"])
-    assert [c.path for c in found.changes] == ["npu.luna.matmul_configuration_cycles"]
-    assert [(int(c.before), int(c.after)) for c in found.changes] == [(9, 2255)]
-    assert all(row.error == 0 for row in found.after.rows)
 
 
 def test_a_controllers_constants_are_recovered() -> None:

@@ -20,7 +20,6 @@ from chipmodel.measured.compare import (
     summary,
 )
 from chipmodel.measured.kinds import KINDS
-from chipmodel.measured.table import read_sheet
 from tests.support.folders import HARDWARE
 from tests.support.mistakes import mistakes
 
@@ -170,9 +169,6 @@ def test_the_summary_is_that_of_the_rows(pairs: list[tuple[int, int]]) -> None:
 # What cannot be read.
 
 VECTOR = "op,elements,cycles"
-HYPER = "sys_mhz,ck_mhz,reads,bytes_each,total_sys_cycles"
-EF = "controller,command,is_read,bytes,wait_clocks,controller_cycles"
-CDMA = "data_bits,max_burst_beats,src,dst,bytes,cycles"
 
 
 @pytest.mark.parametrize(("text", "words"), mistakes("measurements"))
@@ -249,29 +245,3 @@ def test_a_chip_file_holds_the_parameters(tmp_path: Path) -> None:
     text = "reads,bytes_each,total_sys_cycles\n2,64,110\n"
     # Six clocks more for each of the two reads of 100 MHz in rtl_hyperbus_back_to_back.
     assert [compared(text, chip).rows[0].predicted for chip in (None, str(path))] == [110, 122]
-
-
-def test_other_tables_take_a_controllers_chip() -> None:
-    text = f"{VECTOR}\nadd,480,9\n"
-    # Two operands of 480 bytes at 8 bytes a cycle.
-    assert compared(text, "axi-cdma").rows[0].predicted == 120
-    traffic = "route,bytes,core_cycles\ndma psram->shared,128,24\n"
-    assert compared(traffic, "axi-cdma").rows[0].error == 0
-    with pytest.raises(BadInput, match="does not model the route"):
-        compared(traffic.replace("psram", "flash"), "axi-cdma")
-    with pytest.raises(BadInput, match="luna-arcs"):
-        given_table("luna_vector", "luna-arc")
-
-
-@given(st.lists(st.text(alphabet='a," \t;x', max_size=6), max_size=3))
-def test_cells_have_the_column_where_they_begin(cells: list[str]) -> None:
-    """Quoted cells of any content are read stripped, each with its own column."""
-    quoted = ["k", *('"' + cell.replace('"', '""') + '"' for cell in cells)]
-    line = ",".join(quoted)
-    sheet = read_sheet(",".join(f"c{i}" for i in range(len(quoted))) + f"\n{line}\n", "t.csv")
-    (found,) = sheet.lines
-    assert found.cells == ("k", *(cell.strip() for cell in cells))
-    position = 1
-    for index, written in enumerate(quoted):
-        assert found.place(index).column == position
-        position += len(written) + 1

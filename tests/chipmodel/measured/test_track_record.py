@@ -118,20 +118,6 @@ def test_a_setting_that_was_not_measured_is_said() -> None:
     assert not load_chip("esp32s3", [cores]).before
 
 
-def test_a_class_that_was_measured_with_other_settings_only_says_so() -> None:
-    """The only measured network of this chip had its weights in MRAM, not in HyperRAM."""
-    network, settings = load("zoo:mobilenetv2"), load_chip("alif-e7").measured[0].workload.split()[1:]
-    other, same = (some(track_record(network, load_chip("alif-e7", given))) for given in ([], settings))
-    measured = (
-        "networks with tensors in SharedMemory were measured with other settings: weights.memory=mram, "
-    )
-    assert other.warnings[2].startswith(measured)
-    unknown = "its time is not known on this board: networks with tensors in SharedMemory took "
-    assert other.warnings[1].startswith(unknown)
-    assert same.warnings == other.warnings[:2]
-    assert same.interval(10.0) is None
-
-
 def test_passes_of_an_op_that_does_not_fit_are_ops_of_its_kind() -> None:
     chip = load_chip("imx93")
     assert (

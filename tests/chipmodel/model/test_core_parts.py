@@ -15,13 +15,10 @@ from chipmodel.model.core_parts import same_core_groups, split, uses
 from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.pipeline.multicore import plan_cores
 from chipmodel.pipeline.partition import assigned, balanced, on_one_core
-from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.psram_of_cores import one_psram
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.cores import verify_cores
-from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.verify.test_commands import once, rewritten
 from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE
@@ -270,20 +267,6 @@ def test_cores_that_wait_forever_get_no_places_in_psram() -> None:
         one_psram(diamond(), [replace(parts[0], exports={}), parts[1]], schedules, capacity=1)
 
 
-def test_overlapping_blocks_in_psram_are_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
-
-    def to_the_front(command: Command) -> Command:
-        assert isinstance(command, DmaStart)
-        return replace(command, psram=0, home=Interval(0, command.bytes))
-
-    weights = next(
-        i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.weights
-    )
-    moved = (streams[0], rewritten(streams[1], once(DmaStart, to_the_front, weights)))
-    assert any("share Psram" in fault for fault in verify_cores(diamond(), moved, TWO))
-
-
 def test_a_tensor_loaded_from_a_wrong_address_is_found() -> None:
     streams = planned(diamond(), a=0, b=0, c=1, d=0)
 
@@ -312,27 +295,3 @@ def test_reading_an_older_value_on_another_core_is_found() -> None:
     early = tuple(c for c in streams[0] if isinstance(c, Compute) and c.op == "early")
     torn = (tuple(c for c in streams[0] if c not in early), (*early, *streams[1]))
     assert "core 1 reads 'state', which another core defines again later" in verify_cores(looped(), torn, TWO)
-
-
-def test_a_plan_file_of_several_cores() -> None:
-    program = load(str(EXAMPLE))
-    program = replace(program, notes=())
-    result = run(PlanRequest(program, TWO))
-    plan = plan_of(result, "test-chip", ("cores=2",))
-    text = write_plan(plan)
-    again = read_plan(text, "plan.json")
-    assert again == plan
-    assert write_plan(again) == text
-    assert verify_file(program, again, TWO) == ()
-    assert "the plan is for 2 cores, the chip has 4" in verify_file(program, again, FOUR)
-    lower = replace(again, peak_bytes=again.peak_bytes - 1)
-    assert any("the highest of a core" in fault for fault in verify_file(program, lower, TWO))
-    no_wait = tuple(replace(c, commands=rewritten(c.commands, once(Acquire, drop, 0))) for c in again.cores)
-    assert any("without waiting" in f for f in verify_file(program, replace(again, cores=no_wait), TWO))
-
-
-def test_the_example_is_faster_on_two_cores() -> None:
-    program = load(str(EXAMPLE))
-    result = run(PlanRequest(program, TWO))
-    assert result.lower_bound_cycles <= result.trace.cycles < some(result.one_core_cycles) * 2 // 3
-    assert result.cores[1].part.exports or result.cores[0].part.exports

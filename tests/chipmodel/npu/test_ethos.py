@@ -12,7 +12,6 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
-from chipmodel.model.attributes import AlongAxis
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
@@ -148,15 +147,6 @@ def test_weights_are_read_again_for_each_block_through_the_port() -> None:
     assert _cycles(NPUS["256"], dense) == _cycles(
         replace(NPUS["256"], ethos=replace(ethos, weights_on_port=True)), dense
     )
-
-
-@pytest.mark.parametrize("npu", [NPUS["256"], U85["256"]])
-def test_scores_of_several_heads_cost_the_same_in_three_axes_and_in_four(npu: Npu) -> None:
-    along = AlongAxis(2, 512)
-    of = replace(Vector(4 * 512 * 512, 4 * 512 * 512, 4 * 512 * 512, 4 * 512), attributes=along)
-    shapes = (4, 512, 512), (1, 4, 512, 512)
-    ops = [Op("op", "softmax", of, ("x",), ("y",), views=(shape, shape)) for shape in shapes]
-    assert _cycles(npu, ops[0]) == _cycles(npu, ops[1])
 
 
 def test_every_kind_of_work_has_a_cost() -> None:

@@ -3,11 +3,9 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from chipmodel.cascades.columns import op_columns
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.cascade_work import Band
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.ethos_parts import band_widths
 from chipmodel.npu.models import least_cycles_by_rows
@@ -28,16 +26,6 @@ def test_all_rows_at_once_take_no_more_than_each_number(network: str) -> None:
             total += exact
             least += found[rows - 1]
     assert least > 0.95 * total
-
-
-def test_a_band_takes_fewer_cycles_than_all_columns() -> None:
-    npu, program = load_chip("alif-e7").npu, load("zoo:ds_cnn")
-    op = next(program.ops())
-    columns = op_columns(program, op) or 0
-    band = Band(Interval(0, columns // 2), columns)
-    narrow, whole = least_cycles_by_rows(npu, op, band), least_cycles_by_rows(npu, op, None)
-    assert narrow[-1] < whole[-1]
-    assert narrow[-1] <= op_cycles(npu, op, op.work.rows, op.work.channels, band)
 
 
 @given(st.integers(1, 30), st.integers(1, 9), st.integers(1, 3), st.integers(0, 8), st.integers(1, 2))

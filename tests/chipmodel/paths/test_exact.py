@@ -25,7 +25,6 @@ from tests.support.chips import tiny_chip
 from tests.support.every_path import every_path, random_chances, unrolled
 from tests.support.random_commands import random_commands
 from tests.support.random_programs import TreeShape, random_program
-from tests.support.stepper import step_through
 
 PLENTY = 10**6
 BATCHES = 1
@@ -177,20 +176,6 @@ def test_random_programs_nested_up_to_four_deep() -> None:
         if seen["tried"] == 24:
             break
     assert min(seen[kind] for kind in KINDS) > 2, seen
-
-
-@pytest.mark.slow
-def test_the_stepper_agrees() -> None:
-    for seed in range(12):
-        random = Random(seed)
-        chip = tiny_chip(random)
-        commands = random_commands(random, chip.shared_memory.bytes, 12)
-        tree = weighted_tree(commands, random_chances(commands, random), {})
-        if count_paths(tree) > 8:
-            continue
-        (end,) = walked(tree, chip).ends.values()
-        cycles = [step_through(path.commands, chip).cycles for path in every_path(tree)]
-        assert (end.least, end.most) == (min(cycles), max(cycles))
 
 
 def gate(name: str, slow: int = 30) -> Branch:

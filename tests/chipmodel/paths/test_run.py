@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from chipmodel.errors import BadInput
-from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, BranchArm, Command, Repeat
@@ -141,18 +141,3 @@ def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None
     """It knows that the inferences follow one another, so that it is above that of a loop of ops."""
     result = with_paths(run(PlanRequest(steady(build("dnn_kws"), 3), load_chip("gap9-psram"))))
     assert some(result.paths).worst.lower_bound == result.lower_bound_cycles
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("chip_name", preset_names())
-def test_on_every_preset_a_branch_is_exact(chip_name: str) -> None:
-    """By one streamer: which one ``auto`` takes depends on the path."""
-    program, chip = load("workloads/gated_vision.yaml"), load_chip(chip_name)
-    request = PlanRequest(program, chip, streamer="prefetch-greedy")
-
-    def cycles(arm: str) -> int:
-        return run(request, {"gate": arm}).trace.cycles
-
-    paths = some(with_paths(run(request)).paths)
-    assert paths.method == "exact"
-    assert (paths.worst.cycles, paths.best.cycles) == (cycles("face"), cycles("nothing"))

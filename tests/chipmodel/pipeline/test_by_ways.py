@@ -46,6 +46,7 @@ def test_the_default_takes_it() -> None:
     assert planned.trace.cycles < 257_000
 
 
+@pytest.mark.slow
 def test_a_plan_that_may_compute_rows_again_is_not_slower() -> None:
     """Ways that compute nothing again are within any limit: DS-CNN took 413,435 cycles where they were left
     out."""
@@ -101,7 +102,7 @@ def test_a_plan_that_may_not_spill_moves_inputs_and_outputs_alone() -> None:
     assert found.solved.peak <= 48_000
 
 
-@pytest.mark.parametrize("size", [366_576, 733_152])
+@pytest.mark.parametrize("size", [pytest.param(366_576, marks=pytest.mark.slow), 733_152])
 def test_concats_are_made_in_place(size: int) -> None:
     """SqueezeNet in a quarter and half of its memory: by ways that knew no concat it had no such plan."""
     program = reuse(load("zoo:squeezenet"), "all")

@@ -54,16 +54,6 @@ def test_after_the_deadline_only_the_last_quick_rounds_are_begun() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(6, 30, 3))
-def test_a_probe_that_fits_before_the_deadline_does_not_win(moment: int) -> None:
-    """With the smallest slices AutoEncoder takes 3.8 M cycles, with ``sync`` 1.0 M, scheduled before."""
-    chip = with_memory(load_chip("luna-arcs"), 2_080)
-    deadline = Deadline(moment, CountedClock(1))
-    request = PlanRequest(load("zoo:autoencoder"), chip, streamer="prefetch-greedy", deadline=deadline)
-    assert run(request).trace.cycles == 919_313
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "chip", "size", "moments"),
     [

@@ -2,25 +2,16 @@
 
 from collections.abc import Iterator
 from itertools import permutations
-from random import Random
 
 import pytest
 
-from chipmodel.errors import DoesNotFit
-from chipmodel.model.program import Loop, Op, Program, Tensor, ops
+from chipmodel.model.program import Loop, Op, Program, Tensor
 from chipmodel.model.work import Vector
-from chipmodel.passes.validate import validate_program
-from chipmodel.pipeline.order_search import OrderName, live_bytes, ordered
-from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.rewrites.in_place import CHOICES, InPlace, reuse
+from chipmodel.pipeline.order_search import live_bytes, ordered
+from chipmodel.rewrites.in_place import CHOICES, InPlace
 from chipmodel.rewrites.op_order import dependencies, in_order, names_in_order
-from chipmodel.verify.commands import verify
-from dma.stream import streamers
-from tests.support.chips import tiny_chip
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.load import load
 
 
 def branches(*, pooled_late: bool) -> Program:
@@ -59,14 +50,6 @@ def test_an_order_that_cannot_be_better_stays() -> None:
     program = branches(pooled_late=False)
     assert ordered(program, "all", "least-peak").program == program
     assert ordered(program, "all", "given").program == program
-
-
-def test_shufflenet_of_the_onnx_package() -> None:
-    """Its branches are joined by a concat that the given order comes to with the wrong one last."""
-    program = load("onnx:light_shufflenet", dtype="int8", shapes={}, strict=False, iterations={})
-    found = ordered(program, "all", "least-peak")
-    assert live_bytes(program, "all") == 777_728
-    assert (found.live_bytes, found.proven) == (721_280, True)
 
 
 def in_a_loop(*body: Op) -> Program:
@@ -113,37 +96,3 @@ def test_no_order_of_a_small_program_has_fewer_live_bytes(choice: InPlace) -> No
         assert found.live_bytes == live_bytes(found.program, choice)
         gained += least < live_bytes(program, choice)
     assert gained
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["least-peak", "depth-first", "breadth-first"])
-def test_ordered_programs_are_sound_and_their_plans_correct(name: OrderName) -> None:
-    """Trees with branches and loops, by every streamer."""
-    moved = planned = 0
-    for seed in range(15):
-        random = Random(seed)
-        program = random_program(seed, TreeShape(ops=7, depth=seed % 3, side=5, channels=6))
-        found = ordered(program, "all", name)
-        validate_program(found.program)
-        assert in_order(program, names_in_order(found.program)) == found.program
-        assert sorted(op.name for op in ops(found.program.body)) == sorted(
-            op.name for op in ops(program.body)
-        )
-        moved += found.program != program
-        assert (found.least_bytes is None) == (name != "least-peak" or _branches(program))
-        marked, chip = reuse(found.program, "all"), tiny_chip(random)
-        try:
-            streamer = random.choice(tuple(streamers()))
-            streamer = "exact:3" if streamer == "exact" else streamer
-            made = plan(PlanRequest(marked, chip, "large-first", streamer))
-        except DoesNotFit:
-            continue
-        if made.solved.peak <= chip.shared_memory.bytes:
-            planned += 1
-            assert not verify(marked, made.commands, chip), seed
-    assert planned > 6
-    assert moved > 6
-
-
-def _branches(program: Program) -> bool:
-    return len(program.body) < len(names_in_order(program))

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Plan, Problem, Solved
 from chipmodel.model.program import Program
@@ -103,25 +102,6 @@ def test_a_result_has_its_synchronous_twin_beside_it() -> None:
     assert ping_pong.trace.cycles < sync.trace.cycles
     assert ping_pong.attempts
     assert (ping_pong.program, ping_pong.chip) == (program, LUNA_LIKE)
-
-
-def test_the_twin_takes_the_same_path() -> None:
-    builder = ProgramBuilder("loop")
-    x = builder.input("x", (1, 64))
-    with builder.block() as body:
-        builder.dense("d", x, 64)
-    builder.add_loop("loop", 2, body)
-    program = builder.build()
-    for iterations in (0, 1, 5):
-        result = run(PlanRequest(program, LUNA_LIKE, sync_too=True), {"loop": str(iterations)})
-        sync = simulate(
-            plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands,
-            LUNA_LIKE,
-            {"loop": str(iterations)},
-        )
-        assert result.sync_cycles == sync.cycles
-        assert result.lower_bound_cycles <= result.trace.cycles
-        assert len([e for e in result.trace.of("npu") if e.kind == "compute"]) == iterations
 
 
 def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,16 +203,6 @@ def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
     with pytest.raises(DoesNotFit) as refusal:
         plan(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync", spill=False))
     assert "shared_memory.bytes=5024" in refusal.value.hint
-
-
-def test_a_tight_memory_never_loses_to_a_roomy_one_in_peak() -> None:
-    program = random_program(3, TreeShape(ops=6, depth=2))
-    roomy = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
-    tight = plan(
-        PlanRequest(program, with_memory(LUNA_LIKE, roomy.solved.peak // 2, 16), "large-first", "sync")
-    )
-    assert tight.solved.peak <= roomy.solved.peak // 2
-    assert replace(roomy, attempts=()) != replace(tight, attempts=())
 
 
 def test_a_path_may_not_skip_what_is_read_later() -> None:

@@ -8,7 +8,7 @@ import pytest
 import chipmodel
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.pipeline.plan import choose_weights, plan
+from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rows_choice import estimated_cycles
@@ -72,14 +72,6 @@ def test_the_least_rank_of_three_groups_is_kept_and_after_the_deadline_the_first
 
 
 @pytest.mark.slow
-def test_the_choice_of_a_quick_streamer_is_made_with_its_own_plans() -> None:
-    chosen = choose_weights(request("weights.in_place=allowed"), {})
-    assert in_place_ops(chosen.program)
-    again = choose_weights(request("weights.in_place=allowed"), {})
-    assert chosen == again
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("wish", ["allowed", "always"])
 @pytest.mark.parametrize("cores", [1, 2])
 def test_plans_pass_the_check_from_their_file(tmp_path: Path, wish: str, cores: int) -> None:
@@ -98,18 +90,6 @@ def test_a_plan_is_wrong_for_a_chip_that_cannot_read_in_place() -> None:
     plan = plan_of(result, "alif-e7", (SMALL,))
     faults = verify_file(request().program, plan, request().chip)
     assert any("in place" in fault for fault in faults)
-
-
-@pytest.mark.slow
-def test_the_least_memory_needs_no_room_for_weights() -> None:
-    chips = (chipmodel.chip("alif-e7", weights__in_place=wish) for wish in ("no", "allowed"))
-    loaded, in_place = (smallest(chip) for chip in chips)
-    assert in_place < loaded
-
-
-def smallest(chip: chipmodel.Chip) -> int:
-    front = chipmodel.smallest_memory("workloads/tiny_cnn.yaml", chip, points=1, streamer="sync")
-    return front.smallest_bytes_layer_by_layer
 
 
 CHIP = load_chip("alif-e7")

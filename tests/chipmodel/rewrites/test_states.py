@@ -14,8 +14,7 @@ from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.attributes import AlongAxis, AxisOrder, SliceRanges
 from chipmodel.model.commands import Compute, Repeat
-from chipmodel.model.program import Loop, Program, ops
-from chipmodel.model.work import Vector
+from chipmodel.model.program import Loop, Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_check import check_plan
 from chipmodel.pipeline.plan_export import plan_of
@@ -193,16 +192,6 @@ def test_what_is_new_in_a_cache_takes_the_place_of_the_oldest() -> None:
     assert many.outputs == ("head",)
 
 
-def test_a_longer_value_is_copied_as_soon_as_it_is_read() -> None:
-    many = carrying("copied", 3)
-    (loop,) = (node for node in many.body if isinstance(node, Loop))
-    names = [node.name for node in loop.body]
-    for layer in range(2):
-        last = max(names.index(op.name) for op in ops(loop.body) if f"present.{layer}.key" in op.inputs[:2])
-        assert names[last] == f"past_key_values.{layer}.key.next"
-        assert names[last - 1] == f"past{layer}"
-
-
 def test_states_that_are_handed_on_are_copied_at_the_end() -> None:
     """A line of delays: each state takes what the one before had, which is read first."""
     builder = ProgramBuilder("delays")
@@ -265,15 +254,6 @@ def test_an_update_is_written_where_the_cache_lies_unless_it_is_read_later(form:
         writing = [op for op in many.ops() if "cache" in op.outputs]
         assert [op.kind for op in writing] == ["fill", made]
         assert [op.slices for op in writing if op.collects] == [8] * (made == "collect")
-
-
-def test_rows_of_an_update_that_are_no_divisor_of_the_cache() -> None:
-    builder = ProgramBuilder("three of sixteen")
-    inputs = [builder.input("cache", (16, 8)), builder.input("new", (3, 8))]
-    builder.output(builder.vector("scatternd", "update", inputs, (16, 8)))
-    many = steady(with_states(builder.build(), [("cache", "update")]), 2)
-    (update,) = (op for op in many.ops() if op.name == "update")
-    assert (update.slices, update.work) == (4, Vector(24, 24, 24))
 
 
 def test_a_plan_that_reads_the_old_rows_after_the_update_is_refused() -> None:

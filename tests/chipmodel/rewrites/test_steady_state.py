@@ -4,32 +4,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
-from random import Random
 
 import pytest
 
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import resolve_path
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import Loop, Node, Op, Program, ops
 from chipmodel.npu.least_costs import read_share
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.run import run
-from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import LOOP, steady, unrolled
 from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.narrowed import some
-from tests.support.random_commands import random_path
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
-from workloads.load import load
 
 
 def chain(layers: int = 3, features: int = 64) -> Program:
@@ -143,7 +137,8 @@ def least_cycles(program: Program, chip: Chip, path: Mapping[str, str]) -> int:
     return max(bound.cycles for bound in every)
 
 
-def test_where_everything_fits_only_the_first_inference_loads_weights() -> None:
+@pytest.mark.parametrize("streamer", ["resident-knapsack", pytest.param("exact", marks=pytest.mark.slow)])
+def test_where_everything_fits_only_the_first_inference_loads_weights(streamer: str) -> None:
     """Three layers of 256 x 256 on an array of 64 MACs that takes two rows at once: 2,048 cycles each.
 
     An input of 256 B takes 8 bursts of 16 + 8.7128 Psram clocks, each 1.25 core cycles, and 656 to set up;
@@ -152,14 +147,13 @@ def test_where_everything_fits_only_the_first_inference_loads_weights() -> None:
     """
     load_input, store = ceil(656 + 8 * 24.7128 * 1.25), ceil(615 + 8 * 19.7616 * 1.25)
     compute, waits = 3 * 2048, load_input + store
-    for streamer in ("resident-knapsack", "exact"):
-        result = run(PlanRequest(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer))
-        found = some(steady_of(result))
-        assert found.resident_bytes == result.program.weight_bytes
-        assert found.moved == {"load tensor": 256, "store tensor": 256}
-        assert found.further_cycles == compute + waits
-        assert found.per_second == 300e6 / (compute + waits)
-        assert result.trace.cycles == found.first_cycles + 5 * found.further_cycles
+    result = run(PlanRequest(steady(chain(features=256), 6), LUNA_LIKE, "large-first", streamer))
+    found = some(steady_of(result))
+    assert found.resident_bytes == result.program.weight_bytes
+    assert found.moved == {"load tensor": 256, "store tensor": 256}
+    assert found.further_cycles == compute + waits
+    assert found.per_second == 300e6 / (compute + waits)
+    assert result.trace.cycles == found.first_cycles + 5 * found.further_cycles
 
 
 def test_a_stack_takes_the_memory_of_one_slice() -> None:
@@ -188,27 +182,3 @@ def test_weights_stay_as_far_as_they_fit() -> None:
     found = some(steady_of(result))
     assert 2 * 4352 <= found.resident_bytes < 14 * 1024
     assert found.moved["load weights"] == 4 * 4352 - found.resident_bytes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("workload", "streamer"),
-    [
-        ("workloads/gated_vision.yaml", "exact:5"),
-        ("workloads/decoder_loop.yaml", "exact:5"),
-        ("workloads/early_exit.yaml", "resident-knapsack"),
-        ("zoo:wakeword", "ping-pong-across"),
-    ],
-)
-def test_programs_with_branches_and_loops_of_their_own(workload: str, streamer: str) -> None:
-    program = reuse(steady(load(workload), 3), "all")
-    validate_program(program)
-    assert any(isinstance(node, If | Loop) for node in body_of(program))
-    chip = load_chip("luna-arcs")
-    planned = plan(PlanRequest(program, chip, "large-first", streamer))
-    assert verify(program, planned.commands, chip) == ()
-    for seed in range(3):
-        path = resolve_path(planned.commands, random_path(planned.commands, Random(seed)))
-        trace = simulate(planned.commands, chip, path)
-        bound = time_bound(unrolled(program, int(path[LOOP])), chip, path)
-        assert trace.cycles >= bound.cycles

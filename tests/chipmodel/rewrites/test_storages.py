@@ -16,7 +16,6 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE
-from tests.support.folders import LIGHT_MODELS
 from workloads.build.builder import ProgramBuilder
 from workloads.from_yaml.program import parse_yaml_program
 from workloads.load import load
@@ -74,14 +73,6 @@ def test_a_cascade_goes_through_it(rolls: bool, heights: tuple[int, ...]) -> Non
     assert verify(program, planned.commands, LUNA_LIKE, members) == ()
     run = PlanRun(program, [planned.commands], LUNA_LIKE.shared_memory.bytes, members)
     assert [fault for verdict in check_paths(run, {}, 0) for fault in verdict.faults] == []
-
-
-def test_the_shuffles_of_shufflenet_are_cut_by_the_rows_of_their_images() -> None:
-    program = load(str(LIGHT_MODELS / "light_shufflenet.onnx"))
-    shuffles = [op for op in program.ops() if op.kind == "transpose"]
-    assert len(shuffles) == 16
-    for op in shuffles:
-        assert op.work.rows == program.tensors[op.outputs[0]].shape[-2]
 
 
 NETWORK = load("zoo:resnet8")

@@ -7,7 +7,6 @@ import numpy
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import chipmodel
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.model.work import Conv
@@ -67,29 +66,6 @@ def test_dead_channels_are_counted_and_dropped_up_to_the_next_convolution(
     assert less.macs == 36 * (8 * 10 + 9 * 10 + 10 * 4)
     assert less.parameters == 8 * 10 + 9 * 10 + 10 * 4
     assert without_zero_channels(reader(tmp_path, 0)).macs == 36 * (8 * 16 + 9 * 16 + 16 * 4)
-
-
-@pytest.mark.parametrize("reader", [by_onnx, by_tflite])
-def test_a_board_whose_tool_drops_them_is_faster_and_others_say_what_it_would_save(
-    reader: Callable[[Path, int], Program], tmp_path: Path
-) -> None:
-    saved = (
-        f"{36 * 6 * (8 + 9 + 4):,} of {36 * 16 * (8 + 9 + 4):,} MACs, and {6 * (8 + 9 + 4):,} B of weights"
-    )
-    program, taken = reader(tmp_path, 6), dict[str, int]()
-    for choice, does in (
-        ("kept", "are kept; without them a run would save"),
-        ("dropped", "are left out, which"),
-    ):
-        answer = chipmodel.simulate(
-            program, load_chip("stm32h7", [f"vendor.zero_channels={choice}"]), streamer="sync"
-        )
-        (note,) = [each for each in answer.notes if "only zeros" in each]
-        assert note.startswith("6 output channels of 1 convolutions have only zeros as weights and " + does)
-        assert saved in note
-        taken[choice] = answer.cycles
-    assert taken["dropped"] < taken["kept"]
-    assert load_chip("stm32h7").vendor.zero_channels == "dropped"
 
 
 def test_a_file_without_them_has_no_note(tmp_path: Path) -> None:

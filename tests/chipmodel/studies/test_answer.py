@@ -177,22 +177,3 @@ def test_options_of_workloads(tmp_path: Path) -> None:
         program("zoo:resnet8?capacity=3")
     with pytest.raises(BadInput, match="dtype says nothing"):
         program("packing-example.csv?dtype=int8")
-
-
-def test_weights_beyond_psram_are_impossible_whatever_the_plan() -> None:
-    text = """
-    name: psram
-    workloads: [zoo:resnet8]
-    chips: [luna-arcs]
-    set: {psram.bytes: [64KiB, 8MiB], cores: [1, 2]}
-    packers: [large-first]
-    streamers: [sync]
-    """
-    rows = {
-        (dict(r.point.overrides)["psram.bytes"], dict(r.point.overrides)["cores"]): r for r in answered(text)
-    }
-    for cores in "12":
-        small, large = rows["64KiB", cores], rows["8MiB", cores]
-        assert (small.status, small.fits, small.peak_bytes) == ("impossible", False, None)
-        assert small.error == "Psram: 78,744 B of weights, and 65,536 B of memory"
-        assert large.total_cycles

@@ -1,8 +1,5 @@
 """The points of a study: the product, what is asked once, what filters leave, what a key depends on."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,6 @@ from chipmodel.errors import BadInput
 from chipmodel.studies.points import idle_filters, tasks_of, turns
 from chipmodel.studies.study_file import parse_study
 from chipmodel.studies.task import PointTask
-from tests.support.folders import ROOT
 
 ONE = "workloads: zoo:resnet8\n"
 
@@ -168,24 +164,3 @@ def test_cheap_planners_come_first_and_the_workloads_take_turns() -> None:
     cases = [(w, s) for s in ("sync", "ping-pong") for w in ("resnet8", "ds_cnn")]
     assert found[:8] == [(p, *case) for case in cases for p in ("pool", "naive")]
     assert found[8:] == [("exact", *case) for case in cases]
-
-
-@pytest.mark.slow
-def test_keys_are_the_same_in_every_process() -> None:
-    """Whatever order sets have there: else no study would go on after it was stopped."""
-    program = (
-        "from tests.chipmodel.studies.support import tasks\n"
-        "print([task.key for task in tasks('workloads: zoo:ds_cnn\\nchips: all')])"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(found) == 1

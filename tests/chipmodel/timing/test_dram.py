@@ -15,6 +15,7 @@ from chipmodel.timing.dram import DramClocks, dram_clocks, refresh_clocks
 from chipmodel.timing.interruptions import Interruption, interruptions
 from chipmodel.timing.transfer import transfer_cycles
 from tests.support.dram_stepper import DramStepper
+from tests.support.mistakes import mistakes
 
 LPDDR4, LPDDR5 = (load_chip(name) for name in ("imx93-lpddr4", "corstone-320-lpddr5"))
 GHZ = Fraction(1000)
@@ -141,12 +142,7 @@ def test_the_state_of_the_engine_says_that_a_row_has_to_open_again() -> None:
 
 @pytest.mark.parametrize(
     ("override", "what"),
-    [
-        ("psram.dram.burst_length=64", "row_bytes is 64, less than the 128 of an access"),
-        ("psram.dram.t_refi_ns=3.904", "too often for refreshes of 280 ns"),
-        ("psram.dram.banks=0", "psram.dram.banks is 0"),
-        ("psram.bytes_per_clock=4", "means nothing on a chip with dma.model = dram"),
-    ],
+    mistakes("dram"),
 )
 def test_impossible_dram_is_refused(override: str, what: str) -> None:
     with pytest.raises(BadInput, match=what):

@@ -9,7 +9,7 @@ from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -232,30 +232,3 @@ def test_a_cascade_with_nothing_inside_computes_nothing_again() -> None:
     for rolls in (False, True):
         said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
         assert any("has no tensor inside" in fault for fault in said) == (not rolls)
-
-
-def test_whole_rows_before_the_last_iteration_are_not_those_of_this_one() -> None:
-    """In a loop, a step must not find the rows that the iteration before has left."""
-    builder = ProgramBuilder("looped")
-    state = builder.elementwise("copy", "begin", [builder.input("x", (1, 1, 4, 4))], outputs=["state"])
-    with builder.block() as body:
-        one = builder.elementwise("relu", "one", [state])
-        two = builder.elementwise("relu", "two", [one])
-        builder.elementwise("copy", "end", [two], outputs=["state"])
-    builder.add_loop("loop", 3, body, ["state"])
-    builder.output(state)
-    program = builder.build()
-    plan = cascaded(program, CascadeChoice(("one", "two"), (16, 16)))
-    members = [CascadeOps("one..two", ("one", "two"), True)]
-    assert verify(program, plan.commands, LUNA_LIKE, members) == ()
-
-    def swapped(command: Command) -> Command:
-        if not isinstance(command, Repeat):
-            return command
-        inside = list(command.body)
-        first, second = (i for i, c in enumerate(inside) if isinstance(c, Compute) and c.op in ("one", "two"))
-        inside[first], inside[second] = inside[second], inside[first]
-        return replace(command, body=tuple(inside))
-
-    wrong = tuple(swapped(c) for c in plan.commands)
-    assert any("'one' is not at" in fault for fault in verify(program, wrong, LUNA_LIKE, members))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
@@ -39,7 +39,6 @@ def test_overlapping_shares_hold_only_themselves() -> None:
 cells = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), unique=True, max_size=16)
 
 
-@settings(max_examples=300)
 @given(cells, st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4))
 def test_a_share_is_held_if_and_only_if_every_cell_of_it_is(
     there: list[tuple[int, int]], row: int, rows: int, channel: int, channels: int

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
@@ -59,7 +59,6 @@ pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.i
 )
 
 
-@settings(max_examples=300)
 @given(st.permutations([share((r, r + 1), 4, (c, c + 2), 4) for r in range(4) for c in (0, 2)]), st.data())
 def test_a_coverage_is_complete_only_with_every_cell(exact: list[Share], data: st.DataObject) -> None:
     changed = data.draw(st.lists(st.tuples(st.integers(0, 7), pieces), max_size=3))

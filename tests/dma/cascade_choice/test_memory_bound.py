@@ -215,7 +215,9 @@ def test_what_leaves_a_cascade_on_the_way_is_there_with_what_it_reads() -> None:
     assert again.at_first_windows(Interval(1, 5)) == 0
 
 
-@pytest.mark.parametrize("seed", range(CHAINS))
+@pytest.mark.parametrize(
+    "seed", [n if n % 3 == 0 else pytest.param(n, marks=pytest.mark.slow) for n in range(CHAINS)]
+)
 def test_no_cascade_is_planned_in_less_than_its_last_row_needs(seed: int) -> None:
     random = Random(f"last row {seed}")
     program = reuse(tall_chain(random), random.choice(("all", "none")))
@@ -393,7 +395,9 @@ def test_no_set_needs_less_within_the_macs_that_it_computes(seed: int) -> None:
         assert bound <= needed(with_cascades(program, choices)), choices
 
 
-@pytest.mark.parametrize("seed", range(2 * CHAINS))
+@pytest.mark.parametrize(
+    "seed", [n if n % 6 == 0 else pytest.param(n, marks=pytest.mark.slow) for n in range(2 * CHAINS)]
+)
 def test_no_plan_of_a_cascade_uses_less(seed: int) -> None:
     """The exact packer finds plans that use less than the cascade's buffers together, as an op may end before
     a later one begins. What is counted of a cascade in bands is there in any case."""

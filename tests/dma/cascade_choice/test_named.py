@@ -4,14 +4,10 @@ import pytest
 
 from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
-from chipmodel.hardware.chip_file import load_chip
-from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from dma.cascade_choice.named import cascades_of
 from dma.residency.tiling import cascade_bytes
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
-from workloads.load import load
 
 NAMES = ("a", "b", "c", "d", "e")
 
@@ -35,19 +31,6 @@ def test_neighbours_are_one_cascade() -> None:
 def test_less_memory_makes_steps_lower_and_then_bands(memory: int, height: int, bands: int) -> None:
     (choice,) = choices(memory, NAMES)
     assert (choice.heights, choice.bands, choice.reloaded) == ((height,) * 5, bands, ())
-
-
-@pytest.mark.slow
-def test_steps_are_large_also_where_what_is_read_comes_in_stripes() -> None:
-    """MobileNetV1-0.25 in a quarter: the pair's input of 18,432 B has no room; its rows have, four a step."""
-    program, chip = load("zoo:mobilenetv1_025"), load_chip("stm32n6").with_memory(16_584)
-    pair = ("conv2.pointwise", "conv3.depthwise")
-    (choice,) = cascades_of(program, chip, pair, in_stripes=True)
-    assert (choice.heights, choice.bands) == ((4, 4), 1)
-    (choice,) = cascades_of(program, chip, pair)
-    assert (choice.heights, choice.bands) == ((1, 1), 1)
-    asked = PlanRequest(program, chip, streamer="auto", cascade=",".join(pair))
-    assert run(asked).trace.cycles <= 1_750_300  # 2,271,504 in single rows
 
 
 def test_where_rows_do_not_fit_some_are_computed_again_up_to_a_limit() -> None:

@@ -57,6 +57,7 @@ def test_large_weights_take_turns(rolls: bool) -> None:
         assert each.cycles > plain.cycles
 
 
+@pytest.mark.slow
 def test_mobilenet_v2_runs_in_less_memory() -> None:
     """With all weights of a cascade in memory at once it needs 186.2 KiB."""
     program = reuse(load("zoo:mobilenetv2"), "all")

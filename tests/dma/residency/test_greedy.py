@@ -2,9 +2,7 @@
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Node, Op, Program
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
@@ -108,31 +106,6 @@ def test_a_condition_is_not_kept_in_the_arms() -> None:
     assert through == (200, 107, 100 + 7 + 30, 100 + 5, 30 + 5)
 
 
-def test_a_cascade_reads_an_input_in_stripes_where_it_does_not_fit_whole() -> None:
-    """Its output stays whole in SharedMemory, and nothing counts as spilled."""
-    builder = ProgramBuilder("stripes")
-    x = builder.input("x", (1, 3, 32, 32))
-    wide = builder.conv("wide", x, 16, 3, pad=1, bias=False)
-    builder.output(builder.conv("thin", wide, 2, 3, pad=1, bias=False))
-    plain = builder.build()
-    program = with_cascades(plain, [CascadeChoice(("wide", "thin"), (1, 1))])
-    (cascade,) = program.ops()
-    assert isinstance(cascade.work, CascadeWork)
-    inside = cascade.work.workspace
-    whole = decide(program, 3072 + 2048 + inside, lambda op: inside, spill=False)
-    assert not whole.striped
-    residency = decide(program, 3072 + 2048 + inside - 1, lambda op: inside, spill=False)
-    assert residency.striped == {cascade.name}
-    assert residency.kept == {cascade.name: {"thin"}}
-    assert residency.spilled == ()
-    assert residency.through == (2048,)
-    chip = with_memory(LUNA_LIKE, 6000)
-    planned = plan(PlanRequest(plain, chip, cascade="wide,thin", spill=False))
-    cascades = [each.members for each in planned.schedule.cascades]
-    assert planned.solved.peak <= 6000
-    assert verify(plain, planned.commands, chip, cascades) == ()
-
-
 def residual() -> Program:
     """An image (3,072 B) that two convolutions on 16 channels (16,384 B) change a little."""
     builder = ProgramBuilder("residual")
@@ -143,25 +116,6 @@ def residual() -> Program:
     last = builder.conv("last", builder.elementwise("relu", "again", [x]), 1, 3, pad=1, bias=False)
     builder.output(builder.elementwise("add", "sum", [last, end]))
     return builder.build()
-
-
-def test_an_input_that_several_cascades_read_comes_in_stripes_into_each() -> None:
-    """Nothing counts as spilled, as it lies in Psram in any case."""
-    plain = residual()
-    names = ("wide", "thin"), ("again", "last")
-    program = with_cascades(plain, [CascadeChoice(each, (1, 1)) for each in names])
-    cascades = [op for op in program.ops() if op.cascade]
-    inside = {op.name: op.work.workspace for op in cascades if isinstance(op.work, CascadeWork)}
-    residency = decide(program, 3 * 1024 + 500, lambda op: inside.get(op.name, 0), spill=False)
-    assert residency.striped == {op.name for op in cascades}
-    assert residency.spilled == ()
-    assert residency.through == (1024, 2048, 2048, 3072)
-    chip = with_memory(LUNA_LIKE, 3 * 1024 + 900)
-    planned = plan(PlanRequest(plain, chip, cascade="wide,thin,again,last", spill=False))
-    members = [each.members for each in planned.schedule.cascades]
-    assert planned.solved.peak <= 3 * 1024 + 900
-    assert not planned.schedule.moves_tensors
-    assert verify(plain, planned.commands, chip, members) == ()
 
 
 def test_an_input_that_only_lives_through_the_worst_op_is_loaded_again() -> None:

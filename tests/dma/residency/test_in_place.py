@@ -10,9 +10,7 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from chipmodel.rewrites.in_place import reuse
 from dma.residency.greedy import ResidencyTable
-from dma.residency.rows_in_place import RowsTable, least_rows_in_place, numbers_tried, with_rows_in_place
-from tests.support.work import calls
-from workloads.build.builder import ProgramBuilder
+from dma.residency.rows_in_place import RowsTable, least_rows_in_place, with_rows_in_place
 from workloads.load import load
 
 CHIP = load_chip("alif-e7")
@@ -93,21 +91,3 @@ def test_each_row_is_asked_once_for_all_numbers_of_rows(
     found = [table.bytes(op, rows) for rows in range(1, op.work.rows + 1)]
     assert found[:3] == [8_000 + between * 320 for between in (2, 3, 4)]
     assert len(asked) == op.work.rows
-
-
-@pytest.mark.slow
-def test_of_many_rows_few_numbers_are_tried() -> None:
-    def table(rows: int) -> RowsTable:
-        builder = ProgramBuilder("rows")
-        x = builder.elementwise("relu", "before", [builder.input("x", (1, 2, rows, 2))])
-        x = builder.conv("op", x, 2, 3, pad=1, groups=2)
-        builder.output(builder.elementwise("relu", "after", [x]))
-        return RowsTable(builder.build(), load_chip("luna-csk6"))
-
-    def counted(rows: int) -> int:
-        made = table(rows)
-        (op,) = (op for op in made.ops if op.name in made.takes)
-        return calls(lambda: made.options(op))
-
-    assert [*numbers_tried(256)] == [*range(1, 257)]
-    assert counted(20_000) < 20 * counted(400)

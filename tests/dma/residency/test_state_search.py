@@ -1,7 +1,6 @@
 """The state search over memory tiers on a chip: the cost of a state, and correct plans from it."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -13,18 +12,15 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
-from chipmodel.model.tier_states import BlockStates
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.timing.transfer import transfer_cycles
 from chipmodel.verify.commands import verify
 from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
-from dma.residency.greedy import Residency
 from dma.residency.state_search import decide_tiers
 from dma.residency.tier_segments import residency_of
 from solvers.tiers.search import search
-from solvers.tiers.settings import STANDARD, TierSettings
 from tests.dma.residency.test_greedy import skip_connection
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
@@ -124,31 +120,6 @@ def test_a_tensor_that_overwrote_its_input_may_leave_and_return() -> None:
     assert {t.value for t in first.touches} == {"a", "b"}
     assert first.stored == (1,)
     assert (second.loaded, second.brings) == (True, "b")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
-@pytest.mark.parametrize("make", [skip_connection, hole_behind_in_place])
-def test_it_runs_and_is_correct_in_any_memory(make: Callable[[], Program], streamer: str) -> None:
-    program = make()
-    kept = brings = 0
-    for size in range(1600, 36000, 1900):
-        chip = with_memory(LUNA_LIKE, size)
-        planned = plan(PlanRequest(program, chip, "state-search", streamer))
-        assert planned.solved.peak <= size
-        assert verify(program, planned.commands, chip) == (), size
-        residency = decided(program, chip)
-        kept += bool(residency and residency.kept)
-        brings += bool(residency and any(s.brings for found in residency.segments.values() for s in found))
-    assert kept
-    assert brings or make is skip_connection
-
-
-def decided(program: Program, chip: Chip) -> Residency | None:
-    try:
-        return decide_tiers(program, chip, chip.shared_memory.bytes, nothing)
-    except DoesNotFit:
-        return None
 
 
 def test_where_all_fits_nothing_is_decided_and_no_spill_refuses() -> None:
@@ -252,25 +223,3 @@ def test_further_memories_are_tiers_between_the_two() -> None:
     assert {block.ends for block in problem.blocks} == {None, 3}
     two = ChipTierProblem(skip_connection(), chip, 33000, nothing).problem
     assert [tier.name for tier in two.tiers] == ["SharedMemory", "Psram"]
-
-
-def test_a_second_memory_lowers_the_cost_of_the_state() -> None:
-    chip = with_memory(LUNA_LIKE, 33000, 1)
-    quick = FurtherMemory("quick", 1 << 16, 0, Fraction(64), 0, Fraction(64))
-    plain = decide_tiers(skip_connection(), chip, 33000, nothing)
-    better = decide_tiers(skip_connection(), replace(chip, memories=(quick,)), 33000, nothing)
-    assert plain.search is not None
-    assert better.search is not None
-    assert better.search.found.cost < plain.search.found.cost
-
-
-def test_the_initial_rule_is_one_baseline_whatever_the_search_and_the_budget() -> None:
-    program, chip = skip_connection(), with_memory(LUNA_LIKE, 33000, 1)
-    baselines: set[tuple[BlockStates, int]] = set()
-    for budget in (33000, 32000):
-        for settings in (STANDARD, TierSettings(3), TierSettings(1, frozenset({"reuse"}))):
-            found = decide_tiers(program, chip, budget, lambda _: 40, settings=settings).search
-            assert found is not None
-            assert found.found.cost <= found.initial.cost
-            baselines.add((found.initial, found.initial.cost))
-    assert len(baselines) == 1

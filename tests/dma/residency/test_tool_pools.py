@@ -1,13 +1,10 @@
 """Tensors that have room in neither pool of a chip's tool, and what the NPU takes for them in Psram."""
 
-from dataclasses import replace
-
 import pytest
 
-import chipmodel
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.program import Node, Program
+from chipmodel.model.program import Program
 from chipmodel.model.schedule import steps
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
@@ -232,24 +229,3 @@ def test_a_pooling_that_is_not_the_only_reader_or_has_room_reads_what_lies_there
     assert not in_turns(pooled(branch=True), chip())
     assert not in_turns(pooled(), chip("shared_memory.bytes=1200KiB"))
     assert not in_turns(pooled(), chip("vendor.psram_byte_cycles=0"))
-
-
-def test_a_pooling_after_a_branch_reads_what_lies_there() -> None:
-    builder = ProgramBuilder("net")
-    x = builder.input("x", (1, 300, 32, 32))
-    arms: dict[str, list[Node]] = {}
-    for arm in ("left", "right"):
-        with builder.block() as body:
-            made = builder.conv(arm, x, 900, 1)
-        arms[arm] = list(body)
-        builder.rename(arms[arm], arm, "joined")
-    builder.add_if("gate", list(arms.items()))
-    builder.output(builder.pool("p", replace(made, name="joined"), 2, stride=2))
-    assert not in_turns(builder.build(), chip())
-
-
-@pytest.mark.slow
-def test_the_tools_plan_that_pools_as_it_is_made_is_correct() -> None:
-    """Its bytes are executed as well."""
-    answer = chipmodel.simulate(pooled(), chip(), streamer=VENDOR_STREAMER)
-    assert chipmodel.check(answer, pooled(), chip=chip(), execute=True).correct

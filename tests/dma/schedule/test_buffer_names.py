@@ -1,20 +1,14 @@
 """Buffers are named after what they hold; names are unique, and change nothing but names."""
 
 from dataclasses import replace
-from random import Random
 
-import pytest
-
-from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import BufferSpec, Part, Schedule, Transfer
-from chipmodel.rewrites.in_place import reuse
 from dma.schedule.buffer_names import readable_names
 from dma.stream import stream
 from tests.dma.schedule.test_psram_sharing import chain
-from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
 
@@ -54,25 +48,6 @@ def test_a_spilled_tensor_comes_back_as_another_part() -> None:
     found = names(net.build(), with_memory(LUNA_LIKE, 10_000), "sync")
     assert "first, part 1 of 2" in found
     assert "first, part 2 of 2, back from Psram" in found
-
-
-@pytest.mark.slow
-def test_names_are_unique_and_say_nothing_of_planners() -> None:
-    named = 0
-    for seed in range(25):
-        random = Random(seed)
-        program = reuse(random_program(seed, TreeShape(ops=random.randint(3, 12), depth=seed % 3)), "all")
-        chip, streamer = tiny_chip(random), random.choice(("sync", "ping-pong", "ping-pong-across"))
-        try:
-            schedule = stream(program, chip, streamer, chip.shared_memory.bytes)
-        except DoesNotFit:
-            continue
-        assert all(name == spec.name for name, spec in schedule.buffers.items())
-        assert not any("alloc0" in name or "#" in name for name in schedule.buffers)
-        again = stream(program, chip, streamer, chip.shared_memory.bytes)
-        assert list(again.buffers) == list(schedule.buffers)
-        named += len(schedule.buffers)
-    assert named > 100
 
 
 def test_equal_wishes_and_names_of_the_user_never_meet() -> None:

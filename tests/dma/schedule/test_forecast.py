@@ -21,7 +21,7 @@ from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo import build, networks
+from workloads.zoo import build
 
 
 def quiet(chip: Chip) -> Chip:
@@ -77,17 +77,6 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
         assert +expected == +measured, seed
         waited += bool(measured)
     assert waited > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [n.name for n in networks("classic") if n.name not in ("vgg16", "alexnet", "resnet50", "googlenet")],
-)
-def test_every_network_of_the_zoo_takes_as_long_as_forecast(name: str) -> None:
-    planned = plan(PlanRequest(build(name), LUNA_LIKE, "large-first", "weight-pipeline"))
-    trace = simulate(planned.commands, LUNA_LIKE)
-    assert sum(late.cycles for late in planned.schedule.late) == trace.stalls("npu")["weights"]
 
 
 def test_contention_that_the_forecast_leaves_out() -> None:

@@ -148,17 +148,3 @@ def test_stacks_of_many_inferences_take_two_slices() -> None:
     found = planned(many, LUNA_LIKE)
     assert off_chip_bytes(found.schedule) == off_chip_bytes(planned(steady(chain(2), 2), LUNA_LIKE).schedule)
     assert verify(many, found.commands, LUNA_LIKE) == ()
-
-
-def test_what_is_stored_over_an_input_that_is_read_again_is_found() -> None:
-    net = ProgramBuilder("skip")
-    x = last = net.input("x", (1, 8, 32, 32))
-    for layer in range(4):
-        last = net.conv(f"conv{layer}", last, 8, 3, pad=1)
-    net.output(net.elementwise("add", "sum", [x, last]))
-    program, chip = net.build(), with_psram(with_memory(LUNA_LIKE, 8192), AMPLE)
-    found = planned(program, chip)
-    homes = {t.part.name: t.home for t in found.schedule.transfers if not t.part.weights}
-    over = {t.home: t.home for t in found.schedule.transfers} | {homes["conv1"]: homes["x"]}
-    faults = verify(program, lower(at_homes(found.schedule, over), found.solved.plan), chip)
-    assert any("loads 'x', which is not completely in Psram" in fault for fault in faults)

@@ -132,18 +132,3 @@ def test_where_all_tensors_stay_no_schedule_is_made_for_less_memory(monkeypatch:
 
     monkeypatch.setattr(StreamerRace, "with_less", refuse)
     run(PlanRequest(reuse(load("zoo:ds_cnn"), "all"), load_chip("alif-e7")))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("chip", "size", "most"), [("luna-arcs", 1040, 1_710_000), ("stm32n6", 1032, 4_900_000)]
-)
-def test_outputs_leave_slice_by_slice_where_that_leaves_room_for_weights(
-    chip: str, size: int, most: int
-) -> None:
-    """Launches of small slices took most of 2,428,896 and 7,408,628 cycles."""
-    network, board = reuse(load("zoo:autoencoder"), "all"), load_chip(chip).with_memory(size)
-    planned = plan(PlanRequest(network, board, streamer="auto"), {})
-    assert planned.trace is not None
-    assert planned.trace.cycles <= most
-    assert not verify(planned.program, planned.commands, board)

@@ -14,7 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.pipeline.by_ways import SHARES
 from chipmodel.pipeline.choices import CASCADE_AUTO
-from chipmodel.pipeline.plan import plan, smallest_capacity
+from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
@@ -88,6 +88,7 @@ HALF = PlanRequest(
 """DS-CNN in half of the memory that it needs to send nothing out."""
 
 
+@pytest.mark.slow
 def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_criterion() -> None:
     auto = run(HALF).trace.cycles
     found: list[tuple[int, int]] = []
@@ -106,7 +107,7 @@ def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_crite
     assert found[1:] == [(0, auto)] * 2
 
 
-@pytest.mark.parametrize("moment", [0, 30, 300])
+@pytest.mark.parametrize("moment", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (30, 300))])
 def test_at_a_deadline_it_is_not_behind_the_default(moment: int) -> None:
     auto, exact = (
         run(replace(HALF, streamer=name, deadline=Deadline(moment, CountedClock(1)))).trace.cycles
@@ -140,17 +141,3 @@ def test_random_programs(first: int) -> None:
         seen += look(*random_case(seed), seed, "exact:5")
     assert seen["planned"] > seen["refused"]
     assert seen["striped"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "on", "part"), [("workloads/tiny_cnn.yaml", "luna-arcs", 4)])
-def test_networks_with_a_part_of_the_memory(name: str, on: str, part: int) -> None:
-    """Of the smallest size without spilling; the bound holds, too."""
-    program, chip = reuse(load(name), "all"), load_chip(on)
-    memory = chip.shared_memory
-    size = (smallest_capacity(PlanRequest(program, chip)) or 0) // part
-    chip = replace(chip, shared_memory=replace(memory, bytes=size // memory.alignment * memory.alignment))
-    planned = plan(PlanRequest(program, chip, "large-first", "exact:5"))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert simulate(planned.commands, chip).cycles >= time_bound(program, chip, {}).cycles
-    assert verify(planned.program, planned.commands, chip) == ()

@@ -1,7 +1,6 @@
 """Weights in pieces: where they are cut, and that random programs run with them."""
 
 import json
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -82,51 +81,3 @@ def test_random_programs_run_with_weights_in_pieces() -> None:
             assert trace == step_through(commands, chip, {}), program.name
             stepped += 1
     assert stepped > 10
-
-
-def pieces_of(text: dict[str, Any]) -> list[dict[str, Any]]:
-    """Loads into buffers that are the start of others, and the last pieces."""
-    nested = {b["name"] for b in text["buffers"] if "within" in b}
-    nested |= {b["within"] for b in text["buffers"] if "within" in b}
-    return [c for c in text["commands"] if "dma_start" in c and c["at"]["buffer"] in nested]
-
-
-def lose_within(text: dict[str, Any]) -> None:
-    next(b for b in text["buffers"] if "within" in b).pop("within")
-
-
-def lie_within(text: dict[str, Any]) -> None:
-    inner = next(b for b in text["buffers"] if "within" in b)
-    inner["within"] = next(
-        b["name"] for b in text["buffers"] if b["name"] not in (inner["within"], inner["name"])
-    )
-
-
-def move_last_piece(text: dict[str, Any]) -> None:
-    pieces_of(text)[-1]["at"]["offset"] += 1
-
-
-def swap_channels(text: dict[str, Any]) -> None:
-    """Load two pieces of equal size, each where the other one belongs, or one of them twice."""
-    first, second = pieces_of(text)[:2]
-    first["at"]["channels"], second["at"]["channels"] = second["at"]["channels"], first["at"]["channels"]
-
-
-def forget_a_piece(text: dict[str, Any]) -> None:
-    name = pieces_of(text)[0]["dma_start"]
-    text["commands"] = [c for c in text["commands"] if name not in (c.get("dma_start"), c.get("dma_wait"))]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "wrong",
-    [lose_within, lie_within, move_last_piece, swap_channels, forget_a_piece],
-    ids=lambda f: f.__name__,
-)
-def test_wrong_pieces_are_found(wrong: Callable[[dict[str, Any]], None]) -> None:
-    straight = [case for case in CASES if pieces_of(document(*case[1:]))]
-    assert len(straight) > 5
-    for program, chip, found in straight:
-        text = document(chip, found)
-        wrong(text)
-        assert faults(program, chip, text), program.name

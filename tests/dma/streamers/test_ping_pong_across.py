@@ -22,7 +22,7 @@ from chipmodel.verify.commands import verify
 from dma.schedule.expected_forecast import PathForecast, PathTransfer
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.probabilities import branch_probabilities
-from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.chips import LUNA_LIKE
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
@@ -146,26 +146,6 @@ def test_weights_of_a_loop_stay_where_they_fit() -> None:
 def ping_pong_cycles(program: Program, iterations: int) -> int:
     made = plan(PlanRequest(program, LUNA_LIKE, "large-first", "ping-pong"))
     return simulate(made.commands, LUNA_LIKE, {"loop": str(iterations)}).cycles
-
-
-@pytest.mark.slow
-def test_a_loop_that_cannot_keep_any_loads_the_first_block_of_the_next_iteration() -> None:
-    program, chip = loop(5, layers="abcd"), with_memory(LUNA_LIKE, 10_000 // 16 * 16)
-    made = planned(program, chip)
-    assert words(made.commands) == [
-        *("start before", "wait before", "start a", "before", "first", "["),
-        *("wait a", "start b", "a", "wait b", "start c", "b", "wait c", "start d", "c"),
-        *("wait d", "start a", "d", "next", "]"),
-        *("wait a", "start after", "wait after", "after"),
-    ]
-    load = TransferTimes(LUNA_LIKE)("load", 64 * 64 + 4 * 64)
-    for iterations in (0, 2):
-        trace = simulate(made.commands, chip, {"loop": str(iterations)})
-        assert trace == step_through(made.commands, chip, {"loop": str(iterations)})
-        # The first and the last are waited for, and the load for an iteration that never comes takes its
-        # time.
-        assert trace.stalls("npu")["weights"] == 2 * load
-        assert sum(e.kind == "load weights" for e in trace.events) == 3 + 4 * iterations
 
 
 @pytest.mark.parametrize("left", [0, 2])

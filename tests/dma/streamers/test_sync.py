@@ -1,14 +1,10 @@
 """``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
-from dataclasses import replace
-from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.hardware.chip import HyperBusDma
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
 from chipmodel.pipeline.plan import plan
@@ -60,28 +56,6 @@ def test_no_dma_cycle_overlaps_with_a_compute() -> None:
         computing = [e for e in trace.of("npu") if not e.cause]
         for moving in (e for e in trace.of("dma") if not e.cause):
             assert not any(e.start < moving.stop and moving.start < e.stop for e in computing)
-
-
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(st.integers(0, 5000), st.integers(1, 50), st.integers(1, 50))
-def test_more_psram_clock_never_makes_sync_slower(seed: int, clock: int, more: int) -> None:
-    random = Random(seed)
-    program, chip = random_program(seed, TreeShape(ops=4, depth=1, side=4, channels=4)), tiny_chip(random)
-    # The edges of its clocks may not coincide: the phase costs up to a cycle, and the core must be the faster
-    # one.
-    assume(not isinstance(chip.dma, HyperBusDma))
-    # A transfer that ends sooner may meet a refresh that it missed.
-    assume(chip.psram.collision != "phase")
-
-    def cycles(mhz: int) -> int:
-        faster = replace(chip, psram=replace(chip.psram, clock_mhz=Fraction(mhz)))
-        return simulate(plan(PlanRequest(program, faster, "large-first", "sync")).commands, faster).cycles
-
-    try:
-        assert cycles(clock + more) <= cycles(clock)
-    except DoesNotFit:
-        return
 
 
 def test_the_least_weight_buffer() -> None:

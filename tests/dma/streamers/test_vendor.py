@@ -36,22 +36,12 @@ def test_a_tool_may_load_large_weights_in_blocks_while_it_computes() -> None:
     assert cycles[0] - cycles[1] == pytest.approx(16 * 16 * 1024 * 1024 / 133, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cascades", ["yes", "no"])
 def test_cascades_are_the_tools(cascades: str) -> None:
     small = ("shared_memory.bytes=32KiB", f"vendor.cascades={cascades}")
     planned = plan(PlanRequest(LARGER, load_chip("alif-e7", small), streamer="vendor", cascade="auto"))
     assert bool(planned.schedule.cascades) == (cascades == "yes")
-
-
-@pytest.mark.slow
-def test_cascades_keep_every_tensor_in_little_memory() -> None:
-    """MobileNetV2 in 353 KiB: Vela 5.2 moves no tensor (``--optimise Size``)."""
-    chip = load_chip("alif-e7", ("shared_memory.bytes=353KiB",))
-    program = reuse(load("zoo:mobilenetv2"), "all")
-    planned = plan(PlanRequest(program, chip, "large-first", "vendor", cascade="auto", spill=False))
-    assert planned.solved.peak <= chip.shared_memory.bytes
-    assert planned.schedule.cascades
-    assert not planned.schedule.moves_tensors
 
 
 @pytest.mark.slow

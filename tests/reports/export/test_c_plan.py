@@ -150,8 +150,13 @@ def executed(case: Case, path: dict[str, str]) -> Iterator[tuple[str, Bytes, NDA
         yield name, content, np.all([run.outputs[name] == content for run in runs], axis=0)
 
 
+QUICK = ("straight", "concat in pieces", "loop", "exits")
+
+
 @needs_cc
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in CASES]
+)
 def test_every_byte_of_every_output_is_the_executors(name: str, tmp_path: Path) -> None:
     make, wanted = CASES[name]
     case = make()

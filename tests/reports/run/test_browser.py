@@ -1,6 +1,5 @@
 """The page in a real browser: drawing, requests and interaction."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -181,19 +180,6 @@ def test_the_network_is_drawn_with_its_boxes(shown: Visit) -> None:
     assert node(shown, "quiet.copy").get_attribute("aria-label") == "quiet.copy, copy, did not run"
     assert node(shown, EVIL).locator("title").text_content() == node(shown, EVIL).get_attribute("aria-label")
     assert page.locator("#network script").count() == 0
-
-
-def test_ops_are_coloured_by_the_chosen_measure(shown: Visit) -> None:
-    page = shown.page
-    page.locator("#network").scroll_into_view_if_needed()
-    relu, stem = node(shown, "relu").locator("rect"), node(shown, "stem").locator("rect")
-    fill = "e => getComputedStyle(e).fill"
-    expect(page.locator("#network-scale")).to_have_text("0 to 32,868 cycles")
-    assert relu.evaluate(fill) != stem.evaluate(fill)
-    before = relu.evaluate(fill)
-    page.select_option("#network-measure", "bytes")
-    expect(page.locator("#network-scale")).to_have_text(re.compile("^0 to .* B$"))
-    assert relu.evaluate(fill) != before
 
 
 def test_a_node_leads_to_its_bars_and_buffers_and_back(shown: Visit) -> None:

@@ -133,13 +133,6 @@ def test_times_are_cycles_over_the_core_clock(mhz: Fraction) -> None:
             assert read(event["ts"]) + read(event["dur"]) == floor(stop * 1000)
 
 
-def test_names_of_process_and_threads() -> None:
-    names = {(e["name"], e["tid"]): e["args"] for e in events(sample()) if e["ph"] == "M"}
-    assert names["process_name", 0] == {"name": "kws-<i>demo</i> ü on Toy <chip> & friends"}
-    assert names["thread_name", 1] == {"name": "NPU"}
-    assert names["thread_name", 2] == {"name": "DMA"}
-
-
 def test_busy_and_stall_have_different_categories() -> None:
     result = sample()
     units: tuple[tuple[Unit, int], ...] = (("npu", 1), ("dma", 2))

@@ -136,7 +136,7 @@ def test_two_channels_at_once_add_up() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["luna-arcs", "stm32n6", "pulp-hyperbus", "axi-cdma", "ef-psram"])
+@pytest.mark.parametrize("name", ["luna-arcs", "pulp-hyperbus", "ef-psram"])
 def test_no_chip_is_faster_than_its_bus(name: str) -> None:
     chip = load_chip(name, ())
     if chip.shared_memory.bytes < 128 * 1024:

@@ -133,17 +133,6 @@ def test_charts_mark_the_pareto_front_and_values_without_a_plan() -> None:
     assert marked["name"] == "Pareto front"
 
 
-def test_values_that_are_no_numbers_are_categories_in_the_studys_order() -> None:
-    rows = tuple(
-        network("n", cycles, 5, overrides=(("dma.arbitration", way),))
-        for way, cycles in (("round robin", 30), ("fixed", 20))
-    )
-    study = StudyResults("ways", rows)
-    ((_, chart),) = panels(study, "dma.arbitration", designs(study))
-    assert labels(chart) == ["round robin", "fixed"]
-    assert traces(chart)[0]["mode"] == "markers"
-
-
 def test_a_plan_with_less_energy_counts_though_it_is_slower() -> None:
     fast, lean = (replace(network("n", c), microjoules=uj) for c, uj in ((100, 9.0), (200, 5.0)))
     design = Design("n", (), KIB, (fast, lean, network("n", 300)))

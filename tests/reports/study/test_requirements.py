@@ -5,7 +5,7 @@ from dataclasses import replace
 from chipmodel.answers.design_question import Requirements
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
-from reports.study.design import MEMORY, designs, front, sufficient_memories
+from reports.study.design import MEMORY, designs
 from reports.study.design_chart import panels
 from reports.study.effects import field_steps, is_flat, step_rows
 from reports.study.requirements import candidates, design_rows, requirement_words
@@ -84,15 +84,6 @@ def test_designs_that_cannot_be_or_have_no_row_of_some_network_are_not_counted()
     assert len(candidates(study)) == 1
     assert requirement_words(_study(broken, milliseconds=20)) == "No design has rows of all networks yet."
     assert requirement_words(sample()) == ""
-
-
-def test_ties_go_to_the_cheaper_design() -> None:
-    rows = [_row("a", 10_000, kib, channels) for channels in (2, 1) for kib in (64, 128)]
-    study = _study(rows)
-    (only,) = sufficient_memories(designs(study))
-    assert (only.best.bytes, only.best.value(CHANNELS)) == (64 * 1024, "1")
-    assert (only.smallest.value(CHANNELS), only.least.value(CHANNELS)) == ("1", "1")
-    assert [design.value(CHANNELS) for design in front(designs(study))] == ["1"]
 
 
 def test_what_each_step_brings() -> None:

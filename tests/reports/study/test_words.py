@@ -122,14 +122,3 @@ def test_a_study_that_varies_memory_has_a_table_of_memories() -> None:
     assert lines["zoo:one"] == ["512", "KiB", "10.000", "10.000", "256", "KiB"]
     assert lines["zoo:two"] == ["256", "KiB", "20.400", "20.000", "128", "KiB"]
     assert lines["ping-pong"] == ["324.0%", "1500.0%", "10", "10.0", "ms"]
-
-
-def test_what_mergers_lose_is_told_from_what_packers_lose() -> None:
-    text = printed(merged())
-    losses = text[text.index("What mergers lose") :].splitlines()
-    found = {" ".join(line.split()[:3]): line.split()[3:] for line in losses if "·" in line}
-    assert found["exact · none"] == ["50.0%", "0.0%", "1"]
-    assert found["pool · none"] == ["50.0%", "20.0%"]
-    assert found["pool · conflict"] == ["0.0%", "10.0%"]
-    assert found["pool · straight-line"] == []
-    assert "What mergers lose" not in printed(small())

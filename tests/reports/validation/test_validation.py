@@ -117,15 +117,6 @@ def test_names_from_the_user_are_no_markup() -> None:
     assert "':smile:'" in text
 
 
-def test_subsets_and_further_columns_have_their_own_lines() -> None:
-    text = printed([burst(2, 100, 100)], part(1, 0.25) | {"below_1KiB": part(0, None)})
-    lines = [line.split() for line in text.splitlines()]
-    assert ["all", "1", "0", "7", "25.00%", "25.00%"] in lines
-    assert ["below", "1KiB", "0", "0", "-", "-", "-"] in lines
-    assert "bursts: 0 of 1 exact, max error 1" in text
-    assert "beats" not in text
-
-
 def test_only_wrong_rows_are_listed_the_worst_first() -> None:
     rows = [burst(2, 100, 100), *(burst(n, 100, 100 + n) for n in range(3, 30))]
     assert [r["line"] for r in worst(rows)] == list(range(29, 29 - WORST_ROWS, -1))

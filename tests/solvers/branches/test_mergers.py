@@ -14,7 +14,6 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.model.program import Node, Program
 from chipmodel.model.scopes import scopes
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
@@ -27,8 +26,6 @@ from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.random_programs import TreeShape, random_program
-from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
 
 HEURISTICS = tuple(name for name, packer in packers().items() if not packer.searches)
 PAPER = ("large-first", "short-first", "sequential")
@@ -224,58 +221,3 @@ def test_packers_that_search_merge_too(packer: str) -> None:
         names = ("exact", "conflict", "unified-block")
         peaks = [merge_arms(problem, nesting, packer, name, FEW).peak for name in names]
         assert peaks == sorted(peaks)
-
-
-# -- what others broke: ExecuTorch issue 21490 -------------------------------------------------
-
-
-def conditional(builder: ProgramBuilder, name: str, x: Value, inner: bool = False) -> Value:
-    """``name`` is x through one of two arms, the second deeper; ``inner`` puts a conditional into it."""
-    arms: list[tuple[str, list[Node]]] = []
-    for arm in ("yes", "no"):
-        with builder.block() as body:
-            y = builder.elementwise("relu", f"{name}.{arm}", [x])
-            if arm == "no":
-                z = (
-                    conditional(builder, f"{name}.inner", y)
-                    if inner
-                    else builder.conv(f"{name}.wide", y, 4, 1)
-                )
-                y = builder.elementwise("add", f"{name}.sum", [z, y])
-            builder.elementwise("copy", f"{name}.{arm}.copy", [y], outputs=[name])
-        arms.append((arm, list(body)))
-    builder.add_if(f"{name}.if", arms)
-    return Value(name, x.shape, x.dtype)
-
-
-def consecutive(nested: bool) -> Program:
-    """The first conditional's output is read behind the second one."""
-    builder = ProgramBuilder("consecutive")
-    x = builder.elementwise("relu", "start", [builder.input("x", (1, 4, 4, 4))])
-    first = conditional(builder, "first", x)
-    second = conditional(builder, "second", x, inner=nested)
-    builder.output(builder.elementwise("add", "both", [first, second]))
-    return builder.build()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("streamer", ["sync", "ping-pong"])
-def test_an_output_alive_across_the_next_conditional_is_kept(nested: bool, streamer: str) -> None:
-    program = consecutive(nested)
-    schedule = stream(program, ROOMY, streamer, ROOMY.shared_memory.bytes)
-    problem, nesting = liveness(schedule, ROOMY), scopes(schedule.body).section
-    first = next(b for b in problem.buffers if b.name == "first")
-    second = nesting.forks[1].extent
-    assert any(i.start <= second.start and second.stop <= i.stop for i in first.live)
-    for name in mergers():
-        for packer in HEURISTICS:
-            solved = merge_arms(problem, nesting, packer, name, FEW)
-            assert not verify(program, lower(schedule, solved.plan), ROOMY), (name, packer)
-
-
-def test_results_of_all_arms_are_one_buffer() -> None:
-    schedule = stream(consecutive(False), ROOMY, "sync", ROOMY.shared_memory.bytes)
-    assert [b.name for b in liveness(schedule, ROOMY).buffers].count("first") == 1
-    writers = [t for t in schedule.buffers if t.startswith("first") and t in ("first", "first#0", "first#1")]
-    assert writers == ["first"]

@@ -68,7 +68,10 @@ PATHS = {"resnet8": {}, "ds_cnn": {}, "denoise": {"frames": "100", "voice_activi
 PROGRAMS = {name: reuse(load(f"zoo:{name}"), "all") for name in PATHS}
 
 
-@pytest.mark.parametrize("chip", ["alif-e7", "stm32n6", "luna-arcs"])
+@pytest.mark.parametrize(
+    "chip",
+    ["alif-e7", *(pytest.param(each, marks=pytest.mark.slow) for each in ("stm32n6", "luna-arcs"))],
+)
 @pytest.mark.parametrize("name", PATHS)
 @settings(max_examples=4, deadline=None)
 @given(size=st.integers(1, 40).map(lambda part: 2048 * part), beyond=st.integers(0, 3))

@@ -91,6 +91,7 @@ def crowd(seed: int, counts: tuple[int, ...] = (7, 8, 9), starts: int = 4, longe
     return buffers(*((name, size, at, at + random.randrange(1, longest + 1)) for name, size, at in rows))
 
 
+@pytest.mark.slow
 def test_in_the_core_every_combination_is_tried() -> None:
     problems = [crowd(seed) for seed in range(400)]
     impossible = 0

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
@@ -73,7 +73,6 @@ problems = st.lists(
 )
 
 
-@settings(max_examples=150)
 @given(problems)
 def test_no_plan_at_all_is_below_it(items: list[tuple[int, list[Interval]]]) -> None:
     """Every plan with offsets below 7 (no better one needs more), and for two buffers the best meets it."""

@@ -7,7 +7,7 @@ import pytest
 
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.plan import Buffer, Memory, PackingProgress, Problem
+from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
 from chipmodel.verify.offsets import check
 from solvers.core.dispatch import by_memory
@@ -119,24 +119,3 @@ def test_against_brute_force(packer: str) -> None:
             assert solved.peak >= smallest, seed
             assert solved.status == "feasible" or solved.peak == smallest, seed
     assert planned > 50
-
-
-def test_limits_are_shared_and_progress_is_reported() -> None:
-    random = Random(4)
-    memories = (Memory("a", 0, 400), Memory("b", 400, 800))
-    buffers: list[Buffer] = []
-    for i in range(80):
-        start = random.randint(0, 30)
-        buffers.append(
-            buffer(str(i), random.randint(1, 40), start, start + random.randint(1, 9), "ab"[i % 2])
-        )
-    problem = Problem(tuple(buffers), None, memories)
-    reports: list[PackingProgress] = []
-    solved = solve(problem, "hill-climb", Limits(nodes=30), reports.append)
-    assert solved.nodes <= 30
-    assert [(p.peak, p.lower_bound) for p in reports] == [
-        (peak, bound) for _, peak, bound in solved.trajectory
-    ]
-    if solved.plan.offsets:
-        assert check(problem, solved.plan) == ()
-        assert reports[-1].peak == solved.peak

@@ -1,7 +1,7 @@
 """Algorithm 1 by hand, and against a slow twin."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
@@ -54,7 +54,6 @@ def slow_first_fit(problem: Problem, name: str) -> Plan:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 9])
-@settings(max_examples=150)
 @given(problems(), st.sampled_from(sorted(ORDERS)))
 def test_first_fit_equals_its_slow_twin(few: int, problem: Problem, name: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -62,7 +61,6 @@ def test_first_fit_equals_its_slow_twin(few: int, problem: Problem, name: str) -
         assert first_fit(problem, ORDERS[name]).offsets == slow_first_fit(problem, name).offsets
 
 
-@settings(max_examples=150)
 @given(problems(), st.integers(1, 3))
 def test_short_segments_of_time_lose_no_rival(problem: Problem, segment: int) -> None:
     """Of every buffer, once all are placed: the same rivals as by asking each pair."""

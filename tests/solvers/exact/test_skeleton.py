@@ -61,6 +61,7 @@ def test_a_plan_is_proven_where_no_order_of_first_fit_has_one(monkeypatch: pytes
     assert (plan.peak(problem), start_plan(problem).peak(problem)) == (contention(problem), 9776)
 
 
+@pytest.mark.slow
 def test_a_part_with_too_many_buffers_for_the_search_is_packed_around_a_skeleton(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

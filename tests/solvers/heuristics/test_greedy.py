@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem
@@ -47,7 +47,6 @@ def slow(problem: Problem) -> Plan:
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 
-@settings(max_examples=200)
 @given(odd_problems())
 def test_it_equals_the_reference_and_is_correct(problem: Problem) -> None:
     plan = greedy_best_fit(problem)
@@ -69,7 +68,6 @@ def test_gaps_are_not_used() -> None:
     assert list(conflict_first(problem).offsets.values()) == [0, 10, 30, 45, 30]
 
 
-@settings(max_examples=200)
 @given(odd_problems())
 def test_conflicts_are_those_of_every_pair(problem: Problem) -> None:
     solid = [b if b.bytes else None for b in problem.buffers]

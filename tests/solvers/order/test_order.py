@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from solvers.order import exact as order_exact
 from solvers.order.exact import least_peak_order, segments
@@ -66,7 +66,6 @@ def test_a_search_stopped_by_its_limit_still_gives_a_bound() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(order_problems())
 def test_no_order_has_a_lower_peak(problem: OrderProblem) -> None:
     found = least_peak_order(problem)
@@ -89,7 +88,6 @@ def _as_given(_: OrderTables, ops: tuple[int, ...], *__: int) -> tuple[int, ...]
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
 @given(order_problems())
 def test_the_search_needs_no_heuristic(problem: OrderProblem) -> None:
     found = by_search_alone(problem)
@@ -100,7 +98,6 @@ def test_the_search_needs_no_heuristic(problem: OrderProblem) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
 @given(order_problems(most_ops=9), st.integers(0, 40))
 def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: int) -> None:
     found, best = by_search_alone(problem, states), least_peak_order(problem)
@@ -108,7 +105,6 @@ def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: in
     assert found.lower_bound <= best.peak <= found.peak == oracle_peak(problem, found.order)
 
 
-@settings(max_examples=100, deadline=None)
 @given(order_problems(most_ops=5))
 def test_a_wide_beam_is_exact(problem: OrderProblem) -> None:
     """Of the orders to one set of ops the one with the least peak is all that counts."""

@@ -190,6 +190,7 @@ def test_full_sections_may_force_two_live_buffers_to_one_offset() -> None:
     assert fit(problem, 4, QUICK).status == "infeasible"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not instances(), reason="CHIPMODEL_MINIMALLOC names no folder of MiniMalloc's CSV files")
 def test_minimalloc_instances_fit() -> None:
     for path in instances():

@@ -1,12 +1,8 @@
 """The compiled kernel as a module: its arrays, threads, and what is without it."""
 
-import os
-import shutil
-import subprocess
 import sys
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from threading import Event, Thread
 from typing import Any
@@ -24,7 +20,7 @@ from solvers.search.state import SearchState
 from solvers.search.tables import rank, search_state
 from solvers.search.workers import SearchRun, compiled_kernel
 from tests.solvers.random_problems import random_problem
-from tests.support.folders import ROOT, WORKLOADS
+from tests.support.folders import WORKLOADS
 from tests.support.processes import run_python
 from workloads.packing.guillotine import guillotine
 
@@ -143,49 +139,3 @@ def test_the_example_loads_nothing_large() -> None:
     assert "'solvers.search.workers'" in ended.stderr
     for heavy in ("numba", "ortools", "plotly", "onnx"):
         assert f"'{heavy}'" not in ended.stderr
-
-
-MAPS = """
-import sys
-from pathlib import Path
-opened = []
-sys.addaudithook(lambda event, found: opened.append(str(found[0])) if event.endswith("open") else None)
-sys.argv = ["chipmodel", "pack", "guillotine:n=60,seed=1"]
-from chipmodel.cli.main import main
-try:
-    main()
-finally:
-    lines = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text().splitlines()]
-    mapped = {line[5] for line in lines if "x" in line[1] and line[-1].startswith("/")}
-    print(*sorted(mapped), sep="\\n", file=sys.stderr)
-    print("opened:", *opened, file=sys.stderr)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc/self/maps here")
-def test_machine_code_is_loaded_from_the_installation_only(tmp_path: Path) -> None:
-    """Whatever lies in the working folder, at home, or in a cache."""
-    names = ("XDG_CACHE_HOME", "CHIPMODEL_CACHE", "HOME", "PWD")
-    planted = {name: tmp_path / name for name in names}
-    library = Path(COMPILED.__file__)
-    for folder in planted.values():
-        for inside in ("", ".cache/chipmodel", "chipmodel", "solvers/search"):
-            (folder / inside).mkdir(parents=True, exist_ok=True)
-            for name in (library.name, "_kernel.so", f"search-{'0' * 32}.bin"):
-                shutil.copy(library, folder / inside / name)
-    variables = os.environ | {name: str(folder) for name, folder in planted.items()}
-    ended = subprocess.run(
-        [sys.executable, "-P", "-c", MAPS],
-        cwd=planted["PWD"],
-        env=variables | {"XDG_CACHE_HOME": "../XDG_CACHE_HOME", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    mapped, _, opened = ended.stderr.partition("opened:")
-    assert str(library) in mapped.splitlines()
-    places = [ROOT / "solvers", Path(sys.prefix), Path(sys.base_prefix), Path("/lib"), Path("/usr/lib")]
-    roots = tuple(f"{place}/" for each in places for place in (each, each.resolve()))
-    assert [path for path in mapped.split() if not path.startswith(roots)] == []
-    assert str(tmp_path) not in mapped + opened

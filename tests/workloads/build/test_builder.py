@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from chipmodel.errors import BadInput, Place
 from chipmodel.model.program import If, Loop, Op, ops
@@ -42,7 +42,6 @@ side = st.integers(1, 11)
 small = st.integers(1, 4)
 
 
-@settings(max_examples=300)
 @given(side, side, small, small, small, small, st.integers(0, 2), st.integers(0, 2), st.booleans())
 def test_convolution_and_pooling_have_a_row_for_each_window(
     h: int,
@@ -162,7 +161,6 @@ def test_convolutions_that_cannot_be() -> None:
 dims = st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=4).map(tuple)
 
 
-@settings(max_examples=300)
 @given(dims, dims)
 def test_matmul_and_broadcasting_are_numpys(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     try:

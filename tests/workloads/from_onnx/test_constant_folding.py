@@ -13,45 +13,11 @@ from tests.workloads.from_onnx.support_models import (
     load,
     model,
     node,
-    nodes,
     numpy_helper,
     onnx,
     operations,
 )
 from workloads.from_onnx.program import load_onnx
-
-
-def _attention_by_hand() -> Any:
-    """Self-attention as PyTorch exports it: head count by Shape, Gather, Concat and Reshape."""
-    turned = {"q": "[0, 2, 1, 3]", "k": "[0, 2, 3, 1]", "v": "[0, 2, 1, 3]"}
-    made = nodes(
-        *("mixed = MatMul x w", "qkv = Add mixed b", "shape = Shape qkv"),
-        *("batch = Gather shape zero; axis: 0", "length = Gather shape one; axis: 0"),
-        *("batch1 = Unsqueeze batch first", "length1 = Unsqueeze length first"),
-        "split_shape = Concat batch1 length1 heads size; axis: 0",
-        "join_shape = Concat batch1 length1 minus; axis: 0",
-    )
-    made.append(node("Split", "qkv", "q k v", axis=2))
-    for name, perm in turned.items():
-        made += nodes(f"{name}4 = Reshape {name} split_shape", f"{name}t = Transpose {name}4; perm: {perm}")
-    made += nodes(
-        *("scores = MatMul qt kt", "scaled = Div scores root", "chances = Softmax scaled; axis: -1"),
-        *("heads_out = MatMul chances vt", "back = Transpose heads_out; perm: [0, 2, 1, 3]"),
-        *("joined = Reshape back join_shape", "y = MatMul joined wo"),
-    )
-    constants: dict[str, Any] = {"w": (64, 192), "b": (192,), "wo": (64, 64)}
-    constants |= {"zero": numpy.array(0), "one": numpy.array(1), "first": ints(0), "minus": ints(64)}
-    constants |= {"heads": ints(4), "size": ints(16), "root": numpy.array(4, "f")}
-    return model(made, {"x": ["batch", "tokens", 64]}, "y", constants)
-
-
-def test_attention_with_a_dynamic_reshape_chain(tmp_path: Path) -> None:
-    program = load(tmp_path, _attention_by_hand(), shapes={"x": (2, 10, 64)}, strict=True)
-    names = ["dense", "split", *["transpose"] * 3, "matmul", "softmax", "matmul", "transpose", "dense"]
-    assert kinds(program) == names
-    assert program.macs == 2 * 10 * 64 * 192 + 2 * (2 * 4 * 10 * 10 * 16) + 2 * 10 * 64 * 64
-    assert program.parameters == 64 * 192 + 192 + 64 * 64
-    assert program.tensors["y"].shape == (2, 10, 64)
 
 
 @pytest.mark.parametrize("opset", [10, 13, 18, 21])

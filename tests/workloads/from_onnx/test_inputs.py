@@ -19,7 +19,6 @@ from tests.workloads.from_onnx.support_models import (
     operations,
     reference_shapes,
 )
-from workloads.from_onnx.lowering import MICROSOFT
 
 NEWEST: int = onnx.defs.onnx_opset_version()
 since_23 = pytest.mark.skipif(NEWEST < 23, reason="this onnx package has no operator set 23")
@@ -308,20 +307,3 @@ def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
     assert program.macs == 2 * 8 * 5 * (5 + past) * 16
     assert kinds(program) == [*["concat"] * (2 if cached else 0), "matmul", "softmax", "matmul"]
     assert [program.tensors[t].shape for t in program.outputs] == reference_shapes(made, inputs)
-
-
-def test_a_dynamically_quantised_lstm_has_the_macs_of_its_plain_form(tmp_path: Path) -> None:
-    int8 = {"w": numpy.ones((1, 6, 32), "int8"), "r": numpy.ones((1, 8, 32), "int8")}
-    scales = {"s": numpy.array([0.5], "f"), "z": numpy.array([0], "int8")}
-    lstm = node("DynamicQuantizeLSTM", "x w r _ _ _ _ _ s z s z", "y h c", domain=MICROSOFT, hidden_size=8)
-    made = model([lstm], {"x": [5, 2, 6]}, "y h c", {**int8, **scales})
-    plain = model(
-        [node("LSTM", "x w r", "y h c", hidden_size=8)],
-        {"x": [5, 2, 6]},
-        "y h c",
-        {"w": (1, 32, 6), "r": (1, 32, 8)},
-    )
-    quantised, real = load(tmp_path, made, strict=True), load(tmp_path, plain)
-    assert operations(quantised)[0].work == operations(real)[0].work
-    assert [quantised.tensors[n].shape for n in "yhc"] == [real.tensors[n].shape for n in "yhc"]
-    assert set(quantised.weights) == {"w", "r"}

@@ -62,7 +62,12 @@ def _macs_of_file(made: Any) -> int:
     return total
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+LARGE = ("bvlc_alexnet", "inception_v2", "vgg19", "zfnet512")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.slow) if each in LARGE else each for each in PUBLISHED]
+)
 def test_light_model_has_its_published_size(name: str) -> None:
     parameters, giga_macs, tolerance = PUBLISHED[name]
     program = load_onnx(_path(name), strict=True)

@@ -114,34 +114,6 @@ def test_quantised_tensors_have_the_bits_of_their_nodes(
     assert (program.parameters, program.weight_bytes) == (32, 16)
 
 
-def channels_last(last: bool) -> Any:
-    """A convolution, a residual and a concat, with channels last between transposes or as usual."""
-    places = ("qt", "ct", "at", "tt", "t") if last else ("q", "c", "a", "t", "t")
-    before, conv, added, joined, result = places
-    wide = {"channels_last": 1} if last else {}
-    nodes = [
-        node("QuantizeLinear", "x s z", "q"),
-        *([node("Transpose", "q", "qt", perm=[0, 2, 3, 1])] if last else []),
-        microsoft("QLinearConv", f"{before} s z w s wz s z", conv, kernel_shape=[3, 3], pads=[1] * 4, **wide),
-        microsoft("QLinearAdd", f"{conv} s z {before} s z s z", added),
-        microsoft("QLinearConcat", f"s z {added} s z {before} s z", joined, axis=3 if last else 1),
-        *([node("Transpose", "tt", "t", perm=[0, 3, 1, 2])] if last else []),
-        node("DequantizeLinear", f"{result} s z", "y"),
-    ]
-    constants = {**quantisation("uint8"), "w": numpy.zeros((4, 4, 3, 3), "int8")}
-    return model(nodes, {"x": [1, 4, 6, 5]}, "y", constants)
-
-
-@pytest.mark.slow
-def test_channels_last_between_transposes_is_the_same_network(tmp_path: Path) -> None:
-    (tmp_path / "last").mkdir()
-    plain = load(tmp_path, channels_last(False))
-    last = load(tmp_path / "last", channels_last(True))
-    assert kinds(last) == kinds(plain) == ["conv", "add", "concat"]
-    assert [op.work for op in last.ops()] == [op.work for op in plain.ops()]
-    assert (last.macs, last.weight_bytes) == (plain.macs, plain.weight_bytes) == (30 * 36 * 4, 144)
-
-
 @pytest.mark.parametrize("integer", ["MatMulInteger", "ConvInteger"])
 def test_a_dynamically_quantised_product_is_one_op(integer: str, tmp_path: Path) -> None:
     image = integer == "ConvInteger"

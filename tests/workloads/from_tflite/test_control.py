@@ -105,25 +105,6 @@ def test_a_loop_that_data_can_end_makes_at_most_as_many_iterations_as_it_counts(
     assert "its number of iterations depends on data" in program.notes[0]
 
 
-def test_what_is_compared_before_the_loop_may_be_another_counter(tmp_path: Path) -> None:
-    """From the first iteration on it is the other one plus 1; before, it is 9, and the loop does not run."""
-    model = repeated(5, 9)
-    main, condition, body = model.graphs
-    for graph in (condition, body):
-        graph.inputs = (*graph.inputs, graph.tensor((1,), "INT32", "other"))
-    loop = main.operators[1]
-    loop["inputs"] = [*loop["inputs"], main.constant([0], "INT32")]
-    loop["outputs"] = [*loop["outputs"], main.tensor((1,), "INT32")]
-    body.operators[0]["inputs"][0] = body.inputs[2]
-    body.outputs = (*body.outputs, body.outputs[0])
-    program = loaded(model, tmp_path)
-    (around,) = loops(program)
-    assert [count for count, _ in around.chances] == list(range(ASSUMED_ITERATIONS + 1))
-    assert "iterations it makes" in program.notes[0]
-    main.outputs = (*main.outputs, loop["outputs"][0])
-    assert last_counter(model.bytes()) == 9
-
-
 def test_a_quantised_counter_is_not_counted_by_its_stored_numbers(tmp_path: Path) -> None:
     model = repeated()
     for graph in model.graphs:

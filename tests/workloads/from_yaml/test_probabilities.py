@@ -117,17 +117,6 @@ def test_ops_after_an_exit_are_in_the_arm_without_exit() -> None:
     assert [arm.probability for arm in only(made, If).arms] == [Fraction(3, 10), None]  # type: ignore[union-attr]
 
 
-def test_the_last_op_may_have_the_name_of_an_output_of_the_if() -> None:
-    made = program(
-        "- {op: abs, name: a, in: x}",
-        "- {op: if, arms: {leave: {exit: true}, stay: []}, outputs: {score: {leave: x, stay: score}}}",
-        "- {op: relu, name: score}",
-        inputs=V,
-        tail="outputs: [score]\n",
-    )
-    assert shape(made.body) == ["abs a", {"leave": ["copy score"], "stay": ["relu score"]}]
-
-
 def test_an_exit_in_a_loop_ends_the_iteration_and_one_in_an_arm_the_arm() -> None:
     made = program(
         "- op: loop",
@@ -182,15 +171,6 @@ def test_each_iteration_reads_a_slice_and_collects_one() -> None:
     values = {name: value.tolist() for name, value in outputs(made, given, {}).items()}
     assert values == {"h": [19, 32], "hs": [10, 20, 11, 22, 14, 26], "ns": [11, 22, 14, 26, 19, 32]}
     assert made.tensors["hs"].shape == (3, 2)
-
-
-def test_one_iteration_collects_by_a_copy_and_reads_a_view() -> None:
-    made = program(
-        "- {op: loop, iterations: 1, each: {p: xs}, collect: {o: r}, ops: [{op: relu, name: r, in: p}]}",
-        inputs="xs: [1, 8]",
-    )
-    assert shape(made.body) == [["relu r", "copy o"]]
-    assert only(made, Loop).carried == ()  # type: ignore[union-attr]
 
 
 # -- options of the command line -------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -94,10 +95,15 @@ def test_every_example_is_tested() -> None:
     assert {p.stem for p in EXAMPLES} == {"recurrent_step", *(name for name, *_ in FIGURES)}
 
 
-def schema_mistakes(data: object) -> list[str]:
+@cache
+def validator() -> Any:
     # The package has no annotations, so it is hidden from the type checkers.
     library: Any = importlib.import_module("jsonschema")
-    return [error.message for error in library.Draft202012Validator(schema()).iter_errors(data)]
+    return library.Draft202012Validator(schema())
+
+
+def schema_mistakes(data: object) -> list[str]:
+    return [error.message for error in validator().iter_errors(data)]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
+from tests.support.mistakes import mistakes
 from tests.support.work import CountedClock
 from workloads.packing.guillotine import guillotine, guillotine_table, guillotine_with_plan
 
@@ -60,18 +61,7 @@ def test_a_source_names_every_argument() -> None:
 
 @pytest.mark.parametrize(
     ("source", "words"),
-    [
-        ("guillotine:", "unknown key"),
-        ("guillotine:seed=3", "how many buffers"),
-        ("guillotine:n=ten", "'ten'"),
-        ("guillotine:n=-3", "'-3'"),
-        ("guillotine:n=0", "cannot be cut into 0"),
-        ("guillotine:n=250001", "cannot be cut into 250001"),
-        ("guillotine:n=10,sead=3", "did you mean 'seed'"),
-        ("guillotine:n=9999999999999999999999", "whole numbers"),
-        ("guillotine:n=10,time_steps=0", "cannot be cut"),
-        ("guillotine:n=10,time_steps=3,bytes=3", "cannot be cut into 10"),
-    ],
+    mistakes("guillotine"),
 )
 def test_impossible_problems_are_refused(source: str, words: str) -> None:
     with pytest.raises(BadInput) as refused:

@@ -80,15 +80,6 @@ def test_every_network_with_control_flow_is_listed_and_has_some() -> None:
         assert {*ifs(name), *loops(name)}
 
 
-@pytest.mark.parametrize("name", CONTROL)
-def test_titles_name_the_ifs_loops_and_arms(name: str) -> None:
-    known: dict[str, set[str]] = {i.name: {arm.name for arm in i.arms} for i in ifs(name).values()}
-    for node, choices in CONTROL[name].items():
-        assert node in known or node in loops(name)
-        assert set(choices) == known.get(node, set(choices))
-        assert node in NETWORKS[name].title or node == "layer3.0.gate"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "chip_name"),

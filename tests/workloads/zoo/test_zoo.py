@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.model.program import DTYPE_BITS, Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Vector
+from tests.support.mistakes import mistakes
 from tests.support.networks import built_in as program
 from workloads import zoo
 
@@ -271,17 +272,7 @@ def test_zoo_urls_round_trip(name: str, options: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(
     ("url", "complaint"),
-    [
-        ("resnet18", "does not start with 'zoo:'"),
-        ("zoo:", "names no network"),
-        ("zoo:?input=1", "names no network"),
-        ("zoo:resnet18?", "has '' where key=value should be"),
-        ("zoo:resnet18?input", "has 'input' where"),
-        ("zoo:resnet18?input=", "has 'input=' where"),
-        ("zoo:resnet18?=4", "has '=4' where"),
-        ("zoo:resnet18?input=1&&classes=2", "has '' where"),
-        ("zoo:resnet18?input=1&input=2", "gives the option 'input' twice"),
-    ],
+    mistakes("zoo_url"),
 )
 def test_bad_urls(url: str, complaint: str) -> None:
     with pytest.raises(BadInput, match="write it as zoo:resnet8 or ") as caught:

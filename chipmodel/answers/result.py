@@ -219,6 +219,13 @@ class Result:
         return self.chip.shared_memory.bytes
 
     @property
+    def spilled(self) -> tuple[str, ...]:
+        """The tensors that are stored to Psram and loaded again. Outputs that nothing reads are none: they go
+        there in any case."""
+        read = {name for op in self.program.ops() for name in op.inputs}
+        return tuple(n for n in self.schedule.spilled if n in read or n not in self.program.outputs)
+
+    @property
     def fit(self) -> Fit:
         """What the plan needs of SharedMemory and Psram."""
         return plan_fit(self.program, self.chip, self.schedule, self.solved.peak)

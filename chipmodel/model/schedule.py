@@ -312,7 +312,7 @@ class Schedule:
     striped: tuple[str, ...] = ()
     """Ops that run in stripes of rows because their operands do not fit at once."""
     spilled: tuple[str, ...] = ()
-    """Tensors that leave SharedMemory between two uses and come back."""
+    """Tensors that leave SharedMemory for some time, or are never whole in it."""
     cascades: tuple[CascadePlan, ...] = ()
     """In linear order."""
     late: tuple[Late, ...] = ()

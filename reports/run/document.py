@@ -44,7 +44,7 @@ KEYS = (
     *("stored_bytes=sums.stored_bytes", "moved_bytes=sums.moved_bytes", "macs=result.program.macs"),
     *("executed_macs=sums.executed_macs", "parameters=result.program.parameters"),
     *("weight_bytes=result.program.weight_bytes", "*energy", "path", "*paths", "order=result.ordering?"),
-    *("steady_state?", "spilled=result.schedule.spilled", "striped=result.schedule.striped"),
+    *("steady_state?", "spilled=result.spilled", "striped=result.schedule.striped"),
     *("in_place_by_rows", "weights_in_place?", "state_search", "cascades", "vendor?"),
     *("late_weights=result.schedule.late", "attempts=result.attempts", "left_to_cpu?"),
     *("notes=result.notes", "*cores", "ops", "bank_conflicts=sums.bank_conflicts"),

@@ -121,7 +121,7 @@ def render_page(
         "more_bank_conflicts": len(sums.bank_conflicts[MOST_CONFLICTS:]),
         "chip_figures": list(result.chip.figures.items()),
         "names": {
-            "spilled": result.schedule.spilled,
+            "spilled": result.spilled,
             "striped": result.schedule.striped,
             **({"weights read in place": in_place} if (in_place := in_place_ops(result.program)) else {}),
         },

@@ -188,8 +188,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
     staying = resident_words(result)
     if staying:
         remarks.append(("Weights resident for all inferences", staying))
-    if schedule.spilled:
-        remarks.append((f"Spilled ({len(schedule.spilled):,})", shortened(schedule.spilled)))
+    if result.spilled:
+        remarks.append((f"Spilled ({len(result.spilled):,})", shortened(result.spilled)))
     if schedule.state_search:
         remarks.append(("State search", search_words(schedule.state_search)))
     if schedule.striped:

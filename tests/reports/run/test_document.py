@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import chipmodel
 from chipmodel.answers.result import Result
 from chipmodel.model.program import ops
 from chipmodel.verify.offsets import check
@@ -32,6 +33,14 @@ def test_the_sums_add_up() -> None:
     assert sum(o["loaded_bytes"] for o in listed) == answer["loaded_bytes"]
     assert sum(o["stored_bytes"] for o in listed) == answer["stored_bytes"]
     assert answer["loaded_bytes"] + answer["stored_bytes"] == sum(answer["moved_bytes"].values())
+
+
+def test_an_output_that_nothing_reads_is_not_spilled() -> None:
+    """It goes to Psram in any case; it was among the spilled tensors where it does so in pieces."""
+    chip = chipmodel.chip("luna-arcs", shared_memory__bytes="100KiB")
+    result = chipmodel.simulate("workloads/branches.yaml", chip).result
+    assert "classes" in {*result.schedule.spilled} & {*result.program.outputs}
+    assert loaded(result)["spilled"] == ["middle", "near", "stem"]
 
 
 def test_traffic_counts_every_iteration_of_a_loop() -> None:

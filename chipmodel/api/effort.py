@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from chipmodel.errors import BadInput, TimeIsOver
 from chipmodel.files.suggestions import shown
+from chipmodel.model.path_costs import MIN_SAMPLES, MOST_SAMPLES
 from chipmodel.terminal.progress import calling, observed_by
 from solvers.core.deadline import Deadline, deadline_in
 from solvers.core.outcome import MOST_SECONDS
@@ -88,3 +89,12 @@ def _cancellable(cancel: Cancel) -> Callable[[], float]:
 def observing(progress: Progress | None) -> AbstractContextManager[None]:
     """Let ``progress`` follow the body; None leaves it to whoever follows the caller."""
     return nullcontext() if progress is None else observed_by(calling(progress))
+
+
+def check_sample(samples: int | None, seed: int) -> None:
+    """Raise BadInput for a sample of paths that cannot be drawn."""
+    if samples is not None and not MIN_SAMPLES <= samples <= MOST_SAMPLES:
+        hint = f"{MIN_SAMPLES} to {MOST_SAMPLES:,}, or None for as many as there is time for"
+        raise BadInput(f"samples is {shown(samples)}", hint=hint)
+    if seed < 0:
+        raise BadInput(f"seed is {shown(seed)}", hint="0 or more")

@@ -181,7 +181,7 @@ def packing_table(
     deadline: Deadline = NO_DEADLINE,
 ) -> PackingTable:
     """The packing problem that ``buffers`` name. Raises BadInput, TimeIsOver."""
-    size = parse_bytes(capacity) if isinstance(capacity, str) else capacity
+    size = None if capacity is None else parse_bytes(capacity)
     places = parse_memories(tuple(f"{name}={text}" for name, text in (memories or {}).items()))
     if isinstance(buffers, PackingTable):
         return buffers

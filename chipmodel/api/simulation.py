@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from chipmodel.answers.result import Result
 from chipmodel.api.answer import PageAnswer
 from chipmodel.api.arguments import checked
-from chipmodel.api.effort import observing
+from chipmodel.api.effort import check_sample, observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
@@ -240,6 +240,7 @@ def simulate(
     """
     settings = PlanSettings(**options)
     limit = settings.limit
+    check_sample(samples, seed)
     with observing(settings.progress):
         target = chip_of(chip)
         loaded = load(workload, time_limit=settings.limit)

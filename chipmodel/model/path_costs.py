@@ -18,6 +18,8 @@ Runs = tuple[tuple[str, int], ...]
 
 MAX_COUNT = 10**15
 """Paths are counted up to this number."""
+MIN_SAMPLES, MOST_SAMPLES = 16, 1_000_000
+"""Paths in the smallest sample and the largest; the interval of a smaller one would say little (assumed)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.chances import Chances, chances_of
 from chipmodel.model.commands import Branch, Command, Plain, Repeat, resolve_path
-from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Sample
+from chipmodel.model.path_costs import MAX_COUNT, MIN_SAMPLES, Extreme, PartCost, Paths, Sample
 from chipmodel.model.time_bound import TimeBound, has_turns
 from chipmodel.passes.lower import lower
 from chipmodel.paths.decisions import Decision, Decisions, by_name, concatenate
 from chipmodel.paths.exact import AnalysisBudget, AnalysisTooCostly, ExactAnalysis, PartKey, PartTotals
-from chipmodel.paths.sample import MIN_SAMPLES, PathSampler, SampleStatistics, draw
+from chipmodel.paths.sample import PathSampler, SampleStatistics, draw
 from chipmodel.paths.tree import (
     CommandBlock,
     CommandSegment,

@@ -20,8 +20,6 @@ from chipmodel.paths.tree import CommandBlock, CommandSegment, WeightedBranch, W
 
 NORMAL_QUANTILE = 1.959963984540054
 """The two-sided 95 % quantile of the normal distribution."""
-MIN_SAMPLES = 16
-"""Paths in the smallest sample; the interval of a smaller one would say little (assumed)."""
 MAX_CACHED_SEGMENTS = 4096
 """Segments and states whose result is remembered, to limit memory (assumed)."""
 

@@ -1,68 +1,52 @@
-"""Parts that networks with control flow share: arms, recurrent cells in a loop, lengths of sentences."""
+"""Layers of networks with loops, as words of the catalogue (``WORDS``), and what other modules take of them.
+
+==============================  ==========================================================================
+``a=room:int32,20,1``           a tensor of this type and shape, by default the network's type, which a loop
+                                fills slice by slice
+``a=carry``                     a copy of the tensor so far, ``a``, for the first iteration
+``pick:a,1,42``                 the iteration's slice of ``a``, in this shape
+``collect:a``                   copies the tensor so far to the iteration's slice of ``a``
+``loop=hand:a<b,c<d``           at the end of an iteration, the next ``a`` is ``b``, the next ``c`` is ``d``
+``cell:lstm,512,w,h,c``         one step of a GRU or LSTM of 512 units with the weights ``w`` and the state
+                                ``h``, of an LSTM ``h,c``, or none; its second output ends in ``.cell``
+``look-up:a,1000,64``           the rows of ``a``, a table of 1000 rows of 64 numbers, at the indices so far
+``argmax`` ``row:mul,64``       the index of the largest number: greedy decoding; work that is not cut, with
+                                64 numbers as its result, by default as many as before
+==============================  ==========================================================================
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 
 from chipmodel.model.attributes import AlongAxis
-from chipmodel.model.program import Node
 from chipmodel.model.work import Recurrent, Vector
-from chipmodel.records import dataclass
 from workloads.build.builder import ProgramBuilder
+from workloads.build.loop_tensors import allocate, collect, hand_over, pick
 from workloads.build.shapes import Value, bias_dtype
+from workloads.zoo.layered import LayeredNetwork, Words
 
 GATES = {"gru": 3, "lstm": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class RecurrentCell:
-    """A GRU or LSTM with ``hidden`` units and the names of its weights, which its steps share."""
-
-    kind: str
-    hidden: int
-    weights: tuple[str, ...]
-
-
-def choose(
-    net: ProgramBuilder,
-    name: str,
-    condition: Value | None,
-    arms: Mapping[str, Callable[[], object]],
-    probabilities: Mapping[str, Fraction],
-) -> None:
-    """Append an ``if``; ``arms`` maps the name of each arm to a function that appends its ops."""
-    bodies: list[tuple[str, list[Node]]] = []
-    for arm, fill in arms.items():
-        with net.block() as body:
-            fill()
-        bodies.append((arm, body))
-    net.add_if(name, bodies, condition, probabilities)
-
-
-def copy_to(net: ProgramBuilder, name: str, value: Value, tensor: str) -> Value:
-    """Append a copy of ``value`` to ``tensor``, for an arm without ops or a loop's first value."""
-    return net.elementwise("copy", name, [value], outputs=[tensor])
-
-
-def recurrent_cell(net: ProgramBuilder, name: str, kind: str, inputs: int, hidden: int) -> RecurrentCell:
+def recurrent_weights(net: ProgramBuilder, name: str, kind: str, inputs: int, hidden: int) -> tuple[str, str]:
     """Declare the weights of a GRU or LSTM, with one bias per gate row as in Keras 2.0 and the papers."""
     rows = GATES[kind] * hidden
     matrix = net.weight(f"{name}.weight", rows * (inputs + hidden))
-    return RecurrentCell(kind, hidden, (matrix, net.weight(f"{name}.bias", rows, bias_dtype(net.dtype))))
+    return matrix, net.weight(f"{name}.bias", rows, bias_dtype(net.dtype))
 
 
-def step(
-    net: ProgramBuilder, name: str, cell: RecurrentCell, x: Value, state: Sequence[Value]
-) -> tuple[Value, ...]:
-    """Append one step of ``cell`` on ``x`` (1, inputs) as one op; the new state.
-
-    ``state`` is (), (h) or, of an LSTM, (h, c). The new state is named ``name`` and ``name.cell``.
-    """
-    work = Recurrent(1, x.shape[-1], cell.hidden, GATES[cell.kind])
-    names = [name, f"{name}.cell"][: 2 if cell.kind == "lstm" else 1]
-    shapes = [(1, cell.hidden)] * len(names)
-    return net.emit(cell.kind, name, work, [x, *state], shapes, weights=cell.weights, outputs=names)
+def step(at: LayeredNetwork, name: str, cell: tuple[str, int, str], state: Sequence[Value]) -> Value:
+    """Append one step of a ``cell``, its kind, units and the name of its weights, on the tensor so far
+    (1, inputs) as one op. The new state is named ``name`` and ``name.cell``."""
+    kind, hidden, own = cell
+    x, net = at.now, at.net
+    names = [name, f"{name}.cell"][: 2 if kind == "lstm" else 1]
+    weights = recurrent_weights(net, own, kind, x.shape[-1], hidden)
+    work = Recurrent(1, x.shape[-1], hidden, GATES[kind])
+    new = net.emit(kind, name, work, [x, *state], [(1, hidden)] * len(names), weights=weights, outputs=names)
+    at.saved.update((value.name, value) for value in new)
+    return new[0]
 
 
 def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int) -> Value:
@@ -74,17 +58,60 @@ def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int
     )[0]
 
 
-def most_likely(net: ProgramBuilder, name: str, scores: Value) -> Value:
-    """The index of the largest of ``scores``, one int32: greedy decoding."""
-    work = Vector(scores.elements, scores.bytes, 4, attributes=AlongAxis(1, scores.shape[-1]))
-    return net.emit("argmax", name, work, [scores], [(1,)], out_dtype="int32")[0]
+def _room(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    return allocate(at.net, f"{name}.room", name, [*map(at.number, texts[1:])], texts[0] or at.net.dtype)
 
 
-def lengths(most: int) -> tuple[tuple[int, Fraction], ...]:
-    """Lengths of a sentence with their probabilities (assumed): half of ``most`` words with probability 1/2,
-    three quarters with 1/4, all with 1/4. Empty where these are equal."""
-    chances: dict[int, Fraction] = {}
-    for quarters, share in ((2, Fraction(1, 2)), (3, Fraction(1, 4)), (4, Fraction(1, 4))):
-        words = -(-most * quarters // 4)
-        chances[words] = chances.get(words, Fraction(0)) + share
-    return tuple(chances.items()) if len(chances) > 1 else ()
+def _carry(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
+    return at.net.elementwise("copy", f"{name}.first", [at.now], outputs=[name])
+
+
+def _pick(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    whole = at.called(texts[0])
+    return pick(at.net, name, whole, whole.shape[0], [*map(at.number, texts[1:])])
+
+
+def _collect(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    whole = at.called(texts[0])
+    collect(at.net, name, at.now, whole, whole.shape[0])
+    return at.now
+
+
+def _hand(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    following = dict(text.split("<") for text in texts)
+    hand_over(at.net, name, {old: at.called(new) for old, new in following.items()})
+    return at.now
+
+
+def _cell(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    kind, units, own, *state = texts
+    return step(at, name, (kind, at.number(units), own), [*map(at.called, state)])
+
+
+def _look_up(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    rows, width = map(at.number, texts[1:])
+    return look_up(at.net, name, at.now, at.net.weight(texts[0], rows * width), width)
+
+
+def _argmax(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
+    x = at.now
+    work = Vector(x.elements, x.bytes, 4, attributes=AlongAxis(1, x.shape[-1]))
+    return at.net.emit("argmax", name, work, [x], [(1,)], out_dtype="int32")[0]
+
+
+def _row(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    kind, *size = texts
+    return at.net.vector(kind, name, [at.now], (1, *map(at.number, size)) if size else None, rows=1)
+
+
+WORDS: Words = {
+    "room": _room,
+    "carry": _carry,
+    "pick": _pick,
+    "collect": _collect,
+    "hand": _hand,
+    "cell": _cell,
+    "look-up": _look_up,
+    "argmax": _argmax,
+    "row": _row,
+}

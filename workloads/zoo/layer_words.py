@@ -14,6 +14,7 @@ from workloads.zoo import layers
 Letters = Mapping[str, int]
 """The numbers after letters, such as ``k`` for a kernel."""
 Windowed = Callable[[ProgramBuilder, str, Value, int, Letters], Value]
+Joining = Callable[[ProgramBuilder, str, Value, Sequence[Value]], Value]
 
 
 def conv(net: ProgramBuilder, name: str, x: Value, channels: int, given: Letters) -> Value:
@@ -138,9 +139,9 @@ def turned(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
     return net.vector("transpose", name, [x], shape, attributes=AxisOrder((0, 2, 3, 1)))
 
 
-def dense(net: ProgramBuilder, name: str, x: Value, features: int) -> Value:
+def dense(net: ProgramBuilder, name: str, x: Value, features: int, given: Letters) -> Value:
     """A dense layer of the flattened tensor."""
-    return net.dense(name, net.flatten(x) if len(x.shape) > 2 else x, features)
+    return net.dense(name, net.flatten(x) if len(x.shape) > 2 else x, features, bias="b" not in given)
 
 
 def lrn(net: ProgramBuilder, name: str, x: Value, _: int) -> Value:
@@ -194,8 +195,8 @@ def cast(net: ProgramBuilder, name: str, x: Value, dtype: str) -> Value:
     return net.emit("cast", name, work, [x], [x.shape], out_dtype=dtype)[0]
 
 
-def _concat(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:
-    return layers.concat(net, name, [x, *others])
+def _concat(axis: int) -> Joining:
+    return lambda net, name, x, others: layers.concat(net, name, [x, *others], axis)
 
 
 def _add(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:
@@ -206,8 +207,8 @@ def _skip(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> 
     return layers.add(net, name, others[0], x) if x.shape == others[0].shape else x
 
 
-def _product(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:
-    return net.elementwise("mul", name, [x, *others])
+def _elementwise(kind: str) -> Joining:
+    return lambda net, name, x, others: net.elementwise(kind, name, [x, *others])
 
 
 def matched(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:
@@ -224,6 +225,7 @@ WINDOWED: Mapping[str, Windowed] = {
     "dw": depthwise,
     "sep": separable,
     "block": block,
+    "dense": dense,
     "max": _pool("max_pool"),
     "avg": _pool("average_pool"),
     "mean": _pool("average_pool"),
@@ -234,7 +236,6 @@ SIZED: Mapping[str, Callable[[ProgramBuilder, str, Value, int], Value]] = {
     "rows": rows,
     "turn": turned,
     "to": layers.adaptive_pool,
-    "dense": dense,
     "excite": layers.excited,
     "widen": layers.pad_channels,
     "interleave": layers.shuffle_channels,
@@ -245,11 +246,16 @@ SIZED: Mapping[str, Callable[[ProgramBuilder, str, Value, int], Value]] = {
     "shuffle": shuffle,
 }
 """Layers that take one number or none."""
-JOINS: Mapping[str, Callable[[ProgramBuilder, str, Value, Sequence[Value]], Value]] = {
-    "concat": _concat,
+JOINS: Mapping[str, Joining] = {
+    "concat": _concat(1),
+    "concat2": _concat(2),
+    "concat3": _concat(3),
     "add": _add,
     "skip": _skip,
-    "mul": _product,
+    "mul": _elementwise("mul"),
+    "plus": _elementwise("add"),
+    "less": _elementwise("sub"),
+    "largest": _elementwise("max"),
     "match": matched,
 }
 """What the tensor so far and others become."""

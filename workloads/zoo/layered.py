@@ -2,12 +2,12 @@
 
 A word is a kind, then after a colon what the kind takes: channels, kernel ``k``, stride ``s``, dilation
 ``d``, groups ``g``, repeats ``n``, expansion ``t``, padding ``p`` on each side, ``u`` for none; by default it
-is "same". ``{option}`` is an option's value; ``+``, ``-``, ``*`` and ``/`` calculate, ``|`` takes the
-larger, ``&`` the smaller, ``#`` are the channels so far. Channels that end in ``w`` are scaled by the option
-``width`` and rounded as MobileNet v2's code rounds them, in ``v`` rounded down, in ``y`` too but to no fewer
-than 8, in ``x`` up to a multiple of 8; a number that ends in ``d`` is scaled by ``depth``. Where a network
-has variants, each has its words, or ``given`` says what a name stands for at which options; a ``note`` there
-is the program's.
+is "same". ``{option}`` is an option's value; ``+``, ``-``, ``*`` and ``/`` calculate, ``|`` takes the larger,
+``&`` the smaller, ``#`` are the channels so far, ``%`` all numbers of the tensor. Channels that end in ``w``
+are scaled by the option ``width`` and rounded as MobileNet v2's code rounds them, in ``v`` rounded down, in
+``y`` too but to no fewer than 8, in ``x`` up to a multiple of 8; a number that ends in ``d`` is scaled by
+``depth``. Where a network has variants, each has its words, or ``given`` says what a name stands for at which
+options; a ``note`` there is the program's.
 
 ``name=word`` names a layer, and its output for ``from``, ``add`` and ``concat``; others are named by their
 kind and number. ``name=basic:64,1`` stands for the words that the network's ``blocks`` have for ``basic``,
@@ -17,6 +17,7 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 
 ==============================  ==========================================================================
 ``input:1,49,10``               the input: channels, rows, columns (by default a square image of 3 channels)
+``given:int32,20,1``            an input of this type and shape; ``given:,20,1`` has the network's type
 ``conv:16,k3,s2``               a convolution, by default 1x1, of the whole image with ``k0``; ``dw:k3`` a
                                 depthwise one; ``sep:16`` both; ``b0`` has no bias, ``p1011`` pads each side
                                 by its own, ``x1`` is the stride along rows where it is another, ``m24`` is
@@ -35,15 +36,19 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 ``cast:int16`` ``lrn`` ``sum``  another type, by default the network's; a local response normalisation;
                                 the sum of a row
 ``split:2`` ``interleave:2``    two parts of the channels, the last goes on; the order of two groups mixed
+``cut:3,a,2,b,8``               parts along axis 3: ``a`` of size 2 and ``b`` of size 8
 ``widen:64``                    zero channels, up to 64
 ``dense:10`` ``softmax`` ...    a dense layer, of the flattened image; element-wise functions by their names
 ``head:10``                     the mean, a dense layer, and what the option ``head`` says; nothing where the
                                 option ``body`` is ``chain``, which also leaves out additions in blocks
 ``flat`` ``rows:4`` ``turn``    the image as one row, or rows of 4, by default of as many as channels; an
                                 image with the channels of a pixel side by side
+``shape:1,#,0``                 the same bytes in another shape; the size 0 follows from the others
 ``save:a`` ``from:a``           names the tensor so far, or goes on from it
-``add:a`` ``concat:a,b``        joins the tensor so far with others; ``mul`` multiplies, ``skip:a`` adds where
-                                shapes agree
+``add:a`` ``concat:a,b``        joins the tensor so far with others, ``concat2`` along axis 2; ``mul``
+                                multiplies, ``skip:a`` adds where shapes agree; ``plus``, ``less`` and
+                                ``largest`` add, subtract and compare in any shape
+``with:sub,a,1``                an element-wise function of the tensor so far and of one weight, ``a``
 ``up:2`` ``up:a``               enlarges the image: twice, or to the size of ``a``; ``n`` repeats pixels
 ``add( ... )``                  a residual: the sum of what is inside and of its input, which a
                                 convolution projects where the shapes differ
@@ -52,6 +57,8 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 ``b=if:y,run=1/2( run( ... )``  a branch of so many arms, with their probabilities, which the tensor so far
 ``skip( ... ) )``               decides; the last tensor of each arm becomes ``y``, or ``run.a`` becomes
                                 ``a`` and ``run.b`` ``b`` with ``if:a+b``
+``b=loop:20,x+y( ... )``        a loop of 20 iterations that carries ``x`` and ``y``; ``20,x+y,lengths`` where
+                                a run may have fewer, as of sentences
 ``call:a``                      the tensor so far is called ``a``, not as the layer that made it
 ``out``                         an output; the last tensor is one anyway
 ==============================  ==========================================================================
@@ -99,7 +106,6 @@ class LayeredNetwork:
         self.head = str(values.get("head", "logits"))
         self.whole = values.get("body") != "chain"
         self.made = 0
-        self.outputs: set[str] = set()
 
     def run(self, text: str, *arguments: str) -> None:
         """Append the layers of ``text``, with the ``arguments`` of a block and options in their places."""
@@ -129,6 +135,8 @@ class LayeredNetwork:
             self._residual(inner)
         elif "=if:" in kind:
             self._branch(kind, inner)
+        elif "=loop:" in kind:
+            self._loop(kind, inner)
         else:
             for _ in range(int(kind[:-1])):
                 self._append(inner)
@@ -151,6 +159,16 @@ class LayeredNetwork:
         likely = {arm: Fraction(chance) for arm, _, chance in (each.partition("=") for each in chances)}
         self.net.add_if(self.scopes[-1] + name, arms, condition, likely)
 
+    def _loop(self, kind: str, inner: Sequence[str]) -> None:
+        """Append a loop; with ``lengths``, each number of iterations has its probability."""
+        name, _, given = kind.partition("=loop:")
+        most, carried, *chances = given.split(",")
+        with self.net.block() as body:
+            self._append(inner)
+        iterations = self.number(most)
+        likely = lengths(iterations) if chances else ()
+        self.net.add_loop(self.scopes[-1] + name, iterations, body, carried.split("+"), likely)
+
     def _result(self, body: list[Node], made: Value, name: str) -> Value:
         """What an arm has made, under the name that it has after the branch."""
         full = self.scopes[-1] + name
@@ -158,12 +176,6 @@ class LayeredNetwork:
             self.net.rename(body, made.name, full)
         self.saved[full] = Value(full, made.shape, made.dtype)
         return self.saved[full]
-
-    def output(self, x: Value) -> None:
-        """Make ``x`` an output, if it is none yet."""
-        if x.name not in self.outputs:
-            self.outputs.add(x.name)
-            self.net.output(x)
 
     @property
     def now(self) -> Value:
@@ -199,12 +211,14 @@ class LayeredNetwork:
     def _layer(self, kind: str, texts: Sequence[str], name: str | None) -> None:
         if kind == "input":
             self.x = self.net.input(name or "input", (1, *map(self.number, texts)))
+        elif kind == "given":
+            self.x = self.net.input(name or kind, [*map(self.number, texts[1:])], texts[0] or None)
         elif kind == "save":
             self.saved[self.scopes[-1] + texts[0]] = self.now
         elif kind == "from":
             self.x = self.called(texts[0])
         elif kind == "out":
-            self.output(self.now)
+            self.net.output(self.now)
         elif kind == "call":
             self.x = self.net.renamed(self.now, self.scopes[-1] + texts[0])
         else:
@@ -223,6 +237,20 @@ class LayeredNetwork:
             self.x = JOINS[kind](self.net, name, x, [self.called(text) for text in texts])
         elif kind == "cast":
             self.x = cast(self.net, name, x, texts[0] if texts else self.net.dtype)
+        elif kind == "split":
+            number = self.number(texts[0])
+            self.x = self._cut(name, x, 1, {f"{name}.{i}": x.shape[1] // number for i in range(number)})
+        elif kind == "cut":
+            names = [self.scopes[-1] + text for text in texts[1::2]]
+            self.x = self._cut(
+                name, x, int(texts[0]), dict(zip(names, map(self.number, texts[2::2]), strict=True))
+            )
+        elif kind == "shape":
+            self.x = self.net.reshape(x, [self.number(text) or -1 for text in texts])
+        elif kind == "with":
+            function_of, constant, size = texts
+            weight = self.net.weight(self.scopes[-1] + constant, self.number(size))
+            self.x = self.net.elementwise(function_of, name, [x], weights=[weight])
         elif kind == "up":
             self.x = self._enlarged(name, x, texts[0], "nearest" if "n" in texts else "linear")
         else:
@@ -235,15 +263,16 @@ class LayeredNetwork:
             )
         if kind in SIZED:
             return SIZED[kind](self.net, name, x, number)
-        if kind == "split":
-            parts = split(self.net, name, x, [x.shape[1] // number] * number)
-            self.saved.update((part.name, part) for part in parts)
-            return parts[-1]
         if kind == "head":
             return (
                 classified(self.net, name, x, number, self.head, bias="b" not in letters) if self.whole else x
             )
         return function(self.net, kind, name, x)
+
+    def _cut(self, name: str, x: Value, axis: int, sizes: Mapping[str, int]) -> Value:
+        parts = split(self.net, name, x, [*sizes.values()], axis, [*sizes])
+        self.saved.update((part.name, part) for part in parts)
+        return parts[-1]
 
     def _arguments(self, texts: Sequence[str]) -> tuple[int, dict[str, int]]:
         """The first number, 0 where there is none, and those with letters."""
@@ -262,8 +291,8 @@ class LayeredNetwork:
         return int(prod(map(self._factor, above.split("*"))) // int(below or 1))
 
     def _factor(self, text: str) -> float:
-        if text == "#":
-            return self.now.shape[1]
+        if text in ("#", "%"):
+            return self.now.shape[1] if text == "#" else self.now.elements
         if text.endswith("d"):
             return max(round(int(text[:-1]) * self.depth), 1)
         if text.endswith("x"):
@@ -279,20 +308,23 @@ class LayeredNetwork:
         return self.net.vector("resize", name, [x], shape, rows=sizes[0], attributes=Scaling(mode))
 
 
+def lengths(most: int) -> tuple[tuple[int, Fraction], ...]:
+    """Lengths of a sentence with their probabilities (assumed): half of ``most`` words with probability 1/2,
+    three quarters with 1/4, all with 1/4. Empty where these are equal."""
+    chances: dict[int, Fraction] = {}
+    for quarters, share in ((2, Fraction(1, 2)), (3, Fraction(1, 4)), (4, Fraction(1, 4))):
+        words = -(-most * quarters // 4)
+        chances[words] = chances.get(words, Fraction(0)) + share
+    return tuple(chances.items()) if len(chances) > 1 else ()
+
+
 def append(net: ProgramBuilder, entry: Mapping[str, Any], values: OptionValues) -> None:
     """Append the ``layers`` of a network, where they are a mapping those of the option ``variant``."""
     layers = entry["layers"]
     text = layers if isinstance(layers, str) else layers[str(values.get("variant", values.get("version")))]
     network = _network(net, entry, values)
     network.run(text)
-    network.output(network.now)
-
-
-def begun(net: ProgramBuilder, name: str, words: str, values: OptionValues) -> LayeredNetwork:
-    """Append ``words`` that use the blocks of the network ``name``, such as ``classic.googlenet``."""
-    network = _network(net, catalogue.entry(*name.split(".")), values)
-    network.run(words)
-    return network
+    net.output(network.now)
 
 
 def _network(net: ProgramBuilder, entry: Mapping[str, Any], values: OptionValues) -> LayeredNetwork:

@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workloads.build.shapes import Value, bias_dtype
-from workloads.zoo.control_flow import RecurrentCell, recurrent_cell, step
+from workloads.zoo.control_flow import recurrent_weights, step
 from workloads.zoo.layered import LayeredNetwork, Words
 
 GATE_UNITS = 10
 """Features that a gate reads, and units of its LSTM (cifar/models.py, embed_dim and hidden_dim)."""
-CELL = RecurrentCell("lstm", GATE_UNITS, ("gate.lstm.weight", "gate.lstm.bias"))
+CELL = ("lstm", GATE_UNITS, "gate.lstm")
 STATE = ("gate.state", "gate.cell")
 """What the LSTM's state after the last gate is saved as."""
 
 
 def declare(at: LayeredNetwork, _: str, __: Sequence[str]) -> Value:
     """Declare the weights that all gates share."""
-    recurrent_cell(at.net, "gate.lstm", "lstm", GATE_UNITS, GATE_UNITS)
+    recurrent_weights(at.net, "gate.lstm", "lstm", GATE_UNITS, GATE_UNITS)
     at.net.weight("gate.fc.bias", 1, bias_dtype(at.net.dtype))
     at.net.weight("gate.fc.weight", GATE_UNITS)
     return at.now
@@ -32,10 +32,9 @@ def declare(at: LayeredNetwork, _: str, __: Sequence[str]) -> Value:
 
 def next_state(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
     """One step of the LSTM."""
-    before = [at.saved[key] for key in STATE if key in at.saved]
-    after = step(at.net, name, CELL, at.now, before)
-    at.saved.update(zip(STATE, after, strict=True))
-    return after[0]
+    after = step(at, name, CELL, [at.saved[key] for key in STATE if key in at.saved])
+    at.saved.update(zip(STATE, (after, at.saved[f"{name}.cell"]), strict=True))
+    return after
 
 
 def score(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:

@@ -17,7 +17,7 @@ from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import with_psram
 from tests.support.networks import built_in as program
 from workloads import zoo
-from workloads.zoo.control_flow import lengths
+from workloads.zoo.layered import lengths
 
 NETWORKS = {network.name: network for network in zoo.networks("control_flow")}
 LARGE_PSRAM = 64 << 20

@@ -8,7 +8,8 @@ from chipmodel.model.program import If, Node, Op, Program, ops
 from chipmodel.model.work import Conv
 from tests.support.networks import built_in as program
 from workloads.build.builder import ProgramBuilder
-from workloads.zoo.layered import begun
+from workloads.zoo.catalogue import entry
+from workloads.zoo.layered import append
 
 
 def arm(body: tuple[Node, ...], name: str) -> list[Op]:
@@ -103,7 +104,8 @@ def test_stem_and_face_branch_are_faceboxes() -> None:
     # openvinotoolkit/open_model_zoo, faceboxes-pytorch: 1.8975 GFLOPs (pooling and the like included),
     # 1.0059 M parameters and 21,824 anchors at 1024 x 1024.
     net = ProgramBuilder("faceboxes")
-    begun(net, "control_flow.fusiondetect", "=stem:24 =face =outputs", {"input": 1024})
+    whole = entry("control_flow", "fusiondetect")
+    append(net, {**whole, "layers": "=stem:24 =face =outputs"}, {"input": 1024})
     built = net.build()
     assert built.tensors["boxes"].shape == (1, 21_824, 4)
     assert built.tensors["scores"].shape == (1, 21_824, 2)

@@ -53,7 +53,7 @@ class Layers(ABC):
 
         ``kernel``: One number, or [height, width].
         ``stride``: One number, or [vertical, horizontal]; by default the kernel.
-        ``pad``: As for ``conv``.
+        ``pad``: Rows and columns of zeros, as for ``conv``.
         ``ceil``: Whether the output's size is rounded up instead of down.
         """
 
@@ -328,7 +328,7 @@ class Layers(ABC):
 
         ``kernel``: One number, or [height, width].
         ``stride``: One number, or [vertical, horizontal]; by default the kernel.
-        ``pad``: As for ``conv``.
+        ``pad``: Rows and columns of zeros, as for ``conv``.
         ``ceil``: Whether the output's size is rounded up instead of down.
         """
 

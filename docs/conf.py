@@ -16,6 +16,7 @@ myst_heading_anchors = 3
 exclude_patterns = ["tools", "examples"]
 suppress_warnings = ["myst.header"]  # included files begin at their own level
 nitpicky = True
+nitpick_ignore = [("py:class", "collections.abc.Callable")]  # of the standard library, which has no page here
 
 html_theme = "furo"
 html_static_path = ["_static"]

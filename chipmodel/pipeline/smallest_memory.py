@@ -37,6 +37,8 @@ from dma.residency.rows_in_place import least_rows_in_place
 
 PROBING_STREAMER = "sync"
 """The streamer that tries sizes: it loads weights where they are needed, so that no other needs less."""
+KEEPING_STREAMER = "prefetch-greedy"
+"""The streamer for plans in the smallest memory where that of the request moves tensors or cuts ops."""
 PRECISION = 512
 """The search ends within this part of the size, or an alignment: finer differences choose no part."""
 
@@ -160,10 +162,11 @@ class _MemorySearch:
         return None if planned.solved.peak > size or planned.schedule.moves_tensors else planned
 
     def fastest(self, smallest: _Smallest) -> MemoryPlan:
-        """The plan in that memory by the streamer that is asked for, or the one that was found if it is the
-        faster one, or the only one."""
+        """The plan in that memory by the streamer that is asked for or keeps tensors, or the one that was
+        found if it is the faster one, or the only one."""
         request, program, probed, size = smallest
         found = self.without_moves(request, program, size)
+        found = found or self.without_moves(replace(request, streamer=KEEPING_STREAMER), program, size)
         plans = [self.memory_plan(each, size) for each in (probed, found) if each is not None]
         return min(plans, key=lambda each: each.total_cycles)
 

@@ -72,7 +72,7 @@ PAGES: dict[str, Callable[[], str]] = {
         validation.page({"predicted": answer(row(2, 10, 9.5), row(3, 20, 26))})
     ),
 }
-VISITED = ("run on two cores", "study of designs", "packing", "comparison", "difference of clocks")
+VISITED = ("run on two cores", "study of designs", "packing that fits", "comparison", "difference of clocks")
 """A page of each template, and of the tables' one two with charts."""
 EMPTY_CHARTS = """() => [...document.querySelectorAll(".chart")]
   .filter(e => !e.querySelector(".point, .js-line")).map(e => e.id)"""

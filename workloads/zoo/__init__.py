@@ -2,7 +2,7 @@
 
 BatchNorm is folded into the convolution or dense layer before it (one bias per channel), activations are
 fused, residual additions are ``add`` ops, and a reshape or flatten is a view. The batch is 1. The catalogue
-is read when a network is first asked for. It has the layers as words (``layered``), or names their function.
+is read when a network is first asked for. It has the layers as words (``layered``).
 """
 
 from __future__ import annotations

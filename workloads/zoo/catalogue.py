@@ -116,21 +116,6 @@ class BuiltInNetwork:
         )
 
 
-def builder(path: str) -> Callable[..., None]:
-    """Return the function ``path``, such as ``yolo.yolo11``, whose module is imported at the first call.
-
-    It is called with a ProgramBuilder and each option as a keyword, ``input`` as ``size``.
-    """
-
-    def build(net: ProgramBuilder, **values: OptionValue) -> None:
-        family, _, function = path.partition(".")
-        if "input" in values:
-            values["size"] = values.pop("input")
-        getattr(import_module(f"workloads.zoo.{family}"), function)(net, **values)
-
-    return build
-
-
 def layered(entry: Mapping[str, Any]) -> Callable[..., None]:
     """Return the function that appends the ``layers`` of a network."""
 
@@ -165,7 +150,7 @@ def _network(name: str, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> 
         name,
         entry["title"],
         entry["source"],
-        builder(entry["build"]) if "build" in entry else layered(entry),
+        layered(entry),
         {key: _option(given, shared.get(key, {})) for key, given in entry["options"].items()},
         _figure(entry["macs"]),
         _figure(entry["parameters"]),

@@ -49,15 +49,6 @@ def step(at: LayeredNetwork, name: str, cell: tuple[str, int, str], state: Seque
     return new[0]
 
 
-def look_up(net: ProgramBuilder, name: str, token: Value, table: str, width: int) -> Value:
-    """The rows of the embedding ``table`` at the indices ``token``; only those are read from Psram."""
-    row = Value(name, (*token.shape, width), net.dtype)
-    work = Vector(row.elements, token.bytes, row.bytes, attributes=AlongAxis(0, 0))
-    return net.emit(
-        "embedding", name, work, [token], [row.shape], weights=[table], out_dtype=net.dtype, gathers=True
-    )[0]
-
-
 def _room(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
     return allocate(at.net, f"{name}.room", name, [*map(at.number, texts[1:])], texts[0] or at.net.dtype)
 
@@ -89,8 +80,15 @@ def _cell(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
 
 
 def _look_up(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
+    """Only the rows that are looked up are read from Psram."""
+    token, net = at.now, at.net
     rows, width = map(at.number, texts[1:])
-    return look_up(at.net, name, at.now, at.net.weight(texts[0], rows * width), width)
+    row = Value(name, (*token.shape, width), net.dtype)
+    work = Vector(row.elements, token.bytes, row.bytes, attributes=AlongAxis(0, 0))
+    table = net.weight(texts[0], rows * width)
+    return net.emit(
+        "embedding", name, work, [token], [row.shape], weights=[table], out_dtype=net.dtype, gathers=True
+    )[0]
 
 
 def _argmax(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:

@@ -53,7 +53,8 @@ with further words, which ``WORDS`` lists; ``uses`` is a network whose blocks it
 ``add( ... )``                  a residual: the sum of what is inside and of its input, which a
                                 convolution projects where the shapes differ
 ``3*( ... )``                   three times; ``m@=times:3,basic,64`` is the block ``basic:64`` three times,
-                                called ``m0`` to ``m2``, and ``times:1..3`` without the first
+                                called ``m0`` to ``m2``, and ``times:1..3`` without the first; ``@`` is
+                                the number in what the block takes as well
 ``b=if:y,run=1/2( run( ... )``  a branch of so many arms, with their probabilities, which the tensor so far
 ``skip( ... ) )``               decides; the last tensor of each arm becomes ``y``, or ``run.a`` becomes
                                 ``a`` and ``run.b`` ``b`` with ``if:a+b``
@@ -230,7 +231,8 @@ class LayeredNetwork:
             self._block(name, self.blocks[kind], texts)
         elif kind == "times":
             for index in range(*map(self.number, texts[0].split(".."))):
-                self._block(name.replace("@", str(index)), self.blocks[texts[1]], texts[2:])
+                own, *given = (text.replace("@", str(index)) for text in (name, *texts[2:]))
+                self._block(own, self.blocks[texts[1]], given)
         elif kind in self.words:
             self.x = self.words[kind](self, name, texts)
         elif kind in JOINS:

@@ -122,7 +122,7 @@ def test_a_wrong_type_and_an_unknown_key_are_refused_as_in_a_file() -> None:
 def test_what_is_no_tensor_is_refused() -> None:
     net = Network("n")
     net.input("x", [1, 3, 8, 8])
-    net.conv(3, channels=4, kernel=3)
+    net.conv(3, channels=4, kernel=3)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="must be a text, not 3"):
         net.build()
 

@@ -55,7 +55,7 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
     """On random programs with arms and loops, op by op, along random paths: each run of an op waits as long
     as it is late. (With jitter an op may be late that need not wait.)"""
     waited = 0
-    for seed in range(45):
+    for seed in range(20):
         random = Random(seed)
         program = random_program(seed, TreeShape(ops=6, depth=seed % 3, side=5, channels=6))
         chip = quiet(tiny_chip(random))
@@ -76,7 +76,7 @@ def test_lateness_equals_the_simulators_waits_for_weights(streamer: str) -> None
             expected[late.op] += late.cycles * runs[late.position]
         assert +expected == +measured, seed
         waited += bool(measured)
-    assert waited > 20
+    assert waited > 8
 
 
 def test_contention_that_the_forecast_leaves_out() -> None:

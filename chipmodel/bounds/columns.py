@@ -40,7 +40,7 @@ from solvers.columns.kernel import Integers, Rates, is_compiled
 from solvers.columns.path import FastestPath, PathWay, fastest_path, fastest_paths, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.borders import NEVER
-from solvers.fluid.problem import FluidOp, FluidProblem, FluidTensor
+from solvers.fluid.problem import FluidOp, FluidProblem
 from solvers.fluid.residents import Residents
 
 
@@ -158,10 +158,10 @@ def _ways_of(
     """The ways of paths, each op in that of the first one that has it; None for none."""
     found: dict[str, ChosenWay] = {}
     for made, called, fastest in paths:
-        tracked = Residents(replace(made.problem, capacity=size)).tracked
+        residents = Residents(replace(made.problem, capacity=size))
         for way in reversed(fastest.ways if fastest else ()):
             # The last iterations of a loop are like most.
-            chosen = _chosen(chip, made, called, tracked, way)
+            chosen = _chosen(chip, made, called, residents, way)
             found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
     if not found:
         return None
@@ -195,13 +195,14 @@ def _chosen(
     chip: Chip,
     made: ListedInstance,
     called: Mapping[int, str],
-    tracked: Sequence[Sequence[FluidTensor]],
+    residents: Residents,
     way: PathWay,
 ) -> ChosenWay:
-    """A way of a path, with the names of the tensors that are ``tracked`` at its borders."""
+    """A way of a path, with the names of the tensors at its borders: those that are not tracked stay."""
 
     def staying(border: int, bits: int) -> dict[str, bool]:
-        return {called[id(t)]: bool(bits >> bit & 1) for bit, t in enumerate(tracked[border])}
+        known = {called[id(t)]: bool(bits >> n & 1) for n, t in enumerate(residents.tracked[border])}
+        return known | dict.fromkeys((called[each] for each in residents.untracked(border)), True)
 
     return chosen_way(
         made.ops[way.start : way.stop],

@@ -21,9 +21,12 @@ class _MovePlace(NamedTuple):
     in_parts: int
 
 
-def border_of(amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) -> Border | None:
-    """Return the moves of a stretch from border ``start`` to ``stop``; None for none."""
-    moves = _Moves(amounts, stretch, start, stop)
+def border_of(
+    amounts: FluidAmounts, stretch: Stretch, start: int, stop: int, for_plan: bool
+) -> Border | None:
+    """Return the moves of a stretch from border ``start`` to ``stop``; None for none. Tensors that are not
+    followed cost nothing, but ``for_plan``: then they stay."""
+    moves = _Moves(amounts, stretch, start, stop, for_plan)
     known = [(move, place) for move in amounts.residents.moves(start, stop) if (place := moves.place(move))]
     if not known:
         return None
@@ -54,7 +57,9 @@ def _steps(fitting: Fitting, set_up: int, each: Fraction) -> list[int]:
 
 
 class _Moves:
-    def __init__(self, amounts: FluidAmounts, stretch: Stretch, start: int, stop: int) -> None:
+    def __init__(
+        self, amounts: FluidAmounts, stretch: Stretch, start: int, stop: int, for_plan: bool
+    ) -> None:
         residents, tensors = amounts.residents, amounts.problem.tensors
         self.stretch, self.start, self.capacity = stretch, start, amounts.problem.capacity
         self.begins, self.ends = residents.tracked[start], residents.tracked[stop]
@@ -62,19 +67,17 @@ class _Moves:
         self.known = {id(each) for each in self.operands}
         read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
         self.again = [at for at in read if stretch.tensors[at, 3] == OUTPUT]
-        # Those that cross a border and are not tracked there cost nothing.
-        self.untracked = {
-            id(each)
-            for border, tracked in ((start, self.begins), (stop, self.ends))
-            for each in residents.crossing[border]
-            if not any(each is other for other in tracked)
-        }
+        # Those that cross a border and are not tracked there.
+        self.others = residents.untracked(start), residents.untracked(stop)
+        self.untracked = self.others[0].keys() | self.others[1].keys()
+        self.stay = self.others if for_plan else ({}, {})
 
     def place(self, move: Move) -> _MovePlace | None:
         """Where tensors lie; None for a tensor that nobody makes or loads."""
         before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
         if any(each not in before and each not in self.known | self.untracked for each in after):
             return None
+        before, after = before | self.stay[0], after | self.stay[1]
         found = [self._place(each, before, after) for each in self.operands]
         for number in self.again:
             # What is read again inside is there, whether its border is followed or not.
@@ -119,15 +122,9 @@ class _Moves:
 
     def row(self, move: Move) -> tuple[int, ...]:
         """The fields of ``MoveRow``."""
-        before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
-        crossing = {id(each) for each in self.ends}
-        leaving = sum(
-            t.store
-            for each, t in before.items()
-            if each in crossing and each not in after and self.start <= t.reads[0]
-        )
+        size = move.after_bytes + sum(t.bytes for t in self.stay[1].values())
         behind = move.behind, move.passing_behind, move.behind_after
-        return move.before, move.after, move.after_bytes, *behind, leaving, move.early, move.early_after
+        return move.before, move.after, size, *behind, move.leaving, move.early, move.early_after
 
 
 def _chosen(tracked: list[FluidTensor], bits: int) -> dict[int, FluidTensor]:

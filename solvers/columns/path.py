@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,8 @@ class PathProof(NamedTuple):
     repeats: list[tuple[int, int, int, int]]
     ways: list[tuple[int, int, Cycles]]
     tracked: list[list[int]]
-    """The numbers of the tensors whose sets count, by border; the first one is the lowest bit."""
+    """The numbers of the tensors of each bit of a state, by border: ``Residents.tracked``, then
+    ``Residents.written``. The first one is the lowest bit."""
 
 
 def prove(
@@ -92,7 +94,9 @@ def prove(
     repeats = [(start, stop, times, least(start, stop)) for start, stop, times in problem.repeats]
     ways = [(w.start, stop, w.table) for stop, found in enumerate(search.links) for w in found]
     numbers = {id(tensor): number for number, tensor in enumerate(problem.tensors)}
-    tracked = [[numbers[id(each)] for each in border] for border in search.amounts.residents.tracked]
+    residents = search.amounts.residents
+    sets = map(add, residents.tracked, residents.written)
+    tracked = [[numbers[id(each)] for each in border] for border in sets]
     return PathProof(cycles, search.grid, arrived, search.kept, repeats, ways, tracked)
 
 
@@ -186,10 +190,10 @@ class PathSearch:
         self._begin(NEVER)
 
     def _begin(self, most: int) -> None:
-        tracked = self.amounts.residents.tracked
+        residents, borders = self.amounts.residents, range(self.amounts.count + 1)
         self.most = most
-        self.borders = [BorderFunctions(1 << len(each), self.grid.levels) for each in tracked]
-        self.links: list[list[_BorderWays]] = [[] for _ in tracked]
+        self.borders = [BorderFunctions(residents.sets(border), self.grid.levels) for border in borders]
+        self.links: list[list[_BorderWays]] = [[] for _ in borders]
         """Ways by the border where they lead."""
         self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
@@ -250,7 +254,8 @@ class PathSearch:
         )
         stretch = self.columns.stretch(start, stop)
         if (start, stop) not in self.stretches:
-            border = None if stretch is None else border_of(self.amounts, stretch, start, stop)
+            asked = start, stop, self.columns.for_plan
+            border = None if stretch is None else border_of(self.amounts, stretch, *asked)
             self.stretches[start, stop] = border
         border, found = self.stretches[start, stop], 0
         if stretch is not None and border is not None:
@@ -383,7 +388,7 @@ def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: in
         loads = weights + move.loads
         ahead = min(int(amounts.ahead_in(before, start)), loads + later) + move.early
         ahead_after = min(int(amounts.ahead_in(after, stop)), later) + move.early_after
-        moved = loads + move.stores
+        moved = loads + move.stores + move.leaving
         ends = min(ahead, amounts.most), min(ahead_after, amounts.most)
         rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, 0, 0, 0, 0, 0))
     return np.array(rows, np.int64).reshape(-1, COLUMNS + 5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, combinations
 from typing import NamedTuple
 
 from solvers.fluid.problem import FluidProblem, FluidTensor
@@ -22,12 +22,15 @@ doubles with each (assumed)."""
 
 
 class Move(NamedTuple):
-    """What is in SharedMemory at two borders, as bits of the tracked tensors and in bytes, and DMA cycles."""
+    """The states of two borders by number (``Residents.states``), their bytes, and DMA cycles."""
 
     before: int
     after: int
     loads: int
     stores: int
+    """For results, and tensors that are made and not there after."""
+    leaving: int
+    """For tensors that were there before, in SharedMemory alone, and are not there after."""
     before_bytes: int
     after_bytes: int
     behind: int
@@ -37,10 +40,20 @@ class Move(NamedTuple):
     behind_after: int
     """The same as ``behind`` after."""
     early: int
-    """DMA cycles of stores that may have come before, of tensors that leave meanwhile or, if none of the runs
-    reads them, later (``Residents.early``)."""
+    """DMA cycles of stores that may have come before, of tensors that leave meanwhile or later."""
     early_after: int
     """The same after."""
+
+
+class State(NamedTuple):
+    """What is in SharedMemory at a border: a bit for each tracked tensor, then one for each of those that
+    have been read before, set if it is nowhere else."""
+
+    number: int
+    there: dict[int, int]
+    """The bytes of each tensor that is there, by identity."""
+    dirty: frozenset[int]
+    """Those that have not been stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +81,11 @@ class Residents:
             [t for t, size in zip(crossing, least, strict=False) if t.bytes > size]
             for crossing in self.crossing
         ]
-        self.staying = [_staying(border, tracked) for border, tracked in enumerate(self.tracked)]
-        """Those that stay at each border, as bits."""
+        self.written = [
+            [t for t in tracked if t.store and t.reads[0] < border]
+            for border, tracked in enumerate(self.tracked)
+        ]
+        """Tracked tensors that may have been stored, and loaded for the reader before each border."""
         self.reading: list[list[tuple[FluidTensor, int]]] = [[] for _ in problem.ops]
         """For each run the tensors that it reads, and the cycles to load what it reads of them."""
         self.making: list[list[FluidTensor]] = [[] for _ in problem.ops]
@@ -83,14 +99,39 @@ class Residents:
         self.results_before = list(accumulate(results, initial=0))
         """DMA cycles to store the results that are made before each border."""
 
-    def early(self, border: int, there: int) -> int:
-        """Return the DMA cycles of stores before ``border`` that may count after it: tensors that are
-        ``there`` may be stored long before they leave. One counts no store after it has been read
-        (``_stores``), or where it is not needed any more."""
-        crossing = enumerate(self.tracked[border])
-        return sum(
-            t.store for bit, t in crossing if there >> bit & 1 and border <= t.reads[0] and t.last != border
-        )
+    def untracked(self, border: int) -> dict[int, FluidTensor]:
+        """Return the tensors that cross ``border`` and are not followed there, by identity."""
+        tracked = {id(t) for t in self.tracked[border]}
+        return {id(t): t for t in self.crossing[border] if id(t) not in tracked}
+
+    def sets(self, border: int) -> int:
+        """Return how many numbers states of ``border`` may have."""
+        return 1 << len(self.tracked[border]) + len(self.written[border])
+
+    def states(self, border: int) -> Iterator[State]:
+        """Yield what may be in SharedMemory at ``border``."""
+        tracked = self.tracked[border]
+        staying = sum(1 << bit for bit, t in enumerate(tracked) if t.held is not None and border <= t.held)
+        for bits in range(1 << len(tracked)):
+            if not staying & ~bits:
+                there = {id(t): t.bytes for bit, t in enumerate(tracked) if bits >> bit & 1}
+                for dirty in _subsets([id(t) for t in self.written[border] if id(t) in there]):
+                    yield self._state(border, there, dirty)
+
+    def _state(self, border: int, there: dict[int, int], dirty: frozenset[int]) -> State:
+        """The state where ``dirty`` has those of the tensors there that have been read before: one that has
+        not been is in SharedMemory alone."""
+        written = {id(t): bit for bit, t in enumerate(self.written[border])}
+        tracked = self.tracked[border]
+        number = sum(1 << bit for bit, t in enumerate(tracked) if id(t) in there)
+        number += sum(1 << len(tracked) + bit for each, bit in written.items() if each in dirty)
+        unread = (id(t) for t in tracked if id(t) in there and border <= t.reads[0])
+        return State(number, there, (dirty & written.keys()).union(unread))
+
+    def early(self, border: int, state: State) -> int:
+        """Return the DMA cycles of stores before ``border`` that may count after it: tensors that are there
+        may be stored long before they leave, if they are needed after the next run."""
+        return sum(t.store for t in self.tracked[border] if id(t) in state.dirty and t.last != border)
 
     def _behind(self, border: int, there: dict[int, int]) -> int:
         """DMA cycles of stores that may be still to come at a border. What was loaded again has been stored,
@@ -100,36 +141,29 @@ class Residents:
 
     def moves(self, start: int, stop: int) -> Iterator[Move]:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
-        begins, ends = self.tracked[start], self.tracked[stop]
-        between = self._between(start, stop)
-        for before in range(1 << len(begins)):
-            if self.staying[start] & ~before:
-                continue
-            kept = {id(t): t.bytes for bit, t in enumerate(begins) if before >> bit & 1}
-            away = {id(t) for t in begins} - kept.keys()
+        between, ends = self._between(start, stop), self.tracked[stop]
+        afters = {tuple(state.there): state.there for state in self.states(stop)}
+        for before in self.states(start):
+            away = {id(t) for t in self.tracked[start]} - before.there.keys()
             loaded = {t: between.read[t] for t in away & between.read.keys()}
-            for after in range(1 << len(ends)):
-                if self.staying[stop] & ~after:
-                    continue
-                stores = self._stores(between, start, kept, away, after, ends)
-                if stores is None:
-                    continue
-                there = {id(t): t.bytes for bit, t in enumerate(ends) if after >> bit & 1}
+            dirty = before.dirty | between.new
+            for there in afters.values():
+                if not (away & there.keys()) <= between.read.keys():
+                    continue  # Nobody loads what would come back.
+                after = self._state(stop, there, dirty & there.keys())
+                gone = [t for t in ends if id(t) not in there]
                 yield Move(
-                    before,
-                    after,
+                    before.number,
+                    after.number,
                     between.inputs + sum(loaded.values()),
-                    stores,
-                    sum(kept.values()),
+                    between.results + sum(t.store for t in gone if id(t) in between.new),
+                    sum(t.store for t in gone if id(t) in before.dirty),
+                    sum(before.there.values()),
                     sum(there.values()),
-                    self._behind(start, kept),
-                    sum(t.store for t in begins if loaded.get(id(t)) and id(t) not in there),
+                    self._behind(start, before.there),
+                    sum(t.store for t in self.tracked[start] if loaded.get(id(t)) and id(t) not in there),
                     self._behind(stop, there),
-                    sum(
-                        t.store
-                        for t in ends
-                        if id(t) in kept and (stop if id(t) in there else start) <= t.reads[0]
-                    ),
+                    sum(t.store for t in ends if id(t) in before.dirty),
                     self.early(stop, after),
                 )
 
@@ -147,30 +181,9 @@ class Residents:
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
         return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in made))
 
-    def _stores(
-        self,
-        between: _Transit,
-        start: int,
-        kept: dict[int, int],
-        away: set[int],
-        after: int,
-        ends: list[FluidTensor],
-    ) -> int | None:
-        """DMA cycles to store; None where a tensor that nobody loads would come back."""
-        stores = between.results
-        for bit, tensor in enumerate(ends):
-            there = after >> bit & 1
-            if there and id(tensor) in away and id(tensor) not in between.read:
-                return None
-            # A tensor that was read before may have been in Psram before, and needs no store again.
-            leaves = id(tensor) in kept and start <= tensor.reads[0]
-            if not there and (id(tensor) in between.new or leaves):
-                stores += tensor.store
-        return stores
 
-
-def _staying(border: int, tracked: list[FluidTensor]) -> int:
-    return sum(1 << bit for bit, t in enumerate(tracked) if t.held is not None and border <= t.held)
+def _subsets(names: list[int]) -> Iterator[frozenset[int]]:
+    return map(frozenset, chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
 
 
 def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:

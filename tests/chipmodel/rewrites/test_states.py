@@ -13,7 +13,6 @@ from chipmodel.errors import BadInput
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.attributes import AlongAxis, AxisOrder, SliceRanges
-from chipmodel.model.commands import Compute, Repeat
 from chipmodel.model.program import Loop, Program
 from chipmodel.passes.validate import validate_program
 from chipmodel.pipeline.plan_check import check_plan
@@ -254,18 +253,6 @@ def test_an_update_is_written_where_the_cache_lies_unless_it_is_read_later(form:
         writing = [op for op in many.ops() if "cache" in op.outputs]
         assert [op.kind for op in writing] == ["fill", made]
         assert [op.slices for op in writing if op.collects] == [8] * (made == "collect")
-
-
-def test_a_plan_that_reads_the_old_rows_after_the_update_is_refused() -> None:
-    chip, many = load_chip("gap9-psram").with_memory(4096), carrying("scatter", 4)
-    plan = plan_of(run(PlanRequest(reuse(many, "all"), chip, streamer="sync")), "gap9-psram", ())
-    assert check_plan(many, plan, chip)[1] == ()
-    (loop,) = (each for each in plan.commands if isinstance(each, Repeat))
-    body = list(loop.body)
-    at = {step.op: number for number, step in enumerate(body) if isinstance(step, Compute)}
-    body[at["old"]], body[at["update"]] = body[at["update"]], body[at["old"]]
-    commands = [replace(loop, body=tuple(body)) if each is loop else each for each in plan.commands]
-    assert check_plan(many, replace(plan, commands=tuple(commands)), chip)[1]
 
 
 EVERY = ("sync", "prefetch-greedy", "resident-knapsack")

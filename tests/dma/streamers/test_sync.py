@@ -1,18 +1,9 @@
 """``sync``: every transfer at its own step, none hidden; a faster Psram is never slower."""
 
-from random import Random
-
-import pytest
-
-from chipmodel.errors import DoesNotFit
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import ops
-from chipmodel.pipeline.plan import plan
-from chipmodel.pipeline.request import PlanRequest
 from dma.residency.tiling import least_weights
 from dma.stream import stream
-from tests.support.chips import LUNA_LIKE, tiny_chip
-from tests.support.random_programs import TreeShape, random_program
+from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
 
@@ -42,20 +33,6 @@ def test_a_store_waits_for_the_last_slice() -> None:
     assert last > 0
     assert positions["load x"] == (0, 0)
     assert positions["store a"] == (last, last)
-
-
-@pytest.mark.slow
-def test_no_dma_cycle_overlaps_with_a_compute() -> None:
-    for seed in range(30):
-        random = Random(seed)
-        program, chip = random_program(seed, TreeShape(ops=4, depth=2, side=4, channels=4)), tiny_chip(random)
-        try:
-            trace = simulate(plan(PlanRequest(program, chip, "large-first", "sync")).commands, chip)
-        except DoesNotFit:
-            continue
-        computing = [e for e in trace.of("npu") if not e.cause]
-        for moving in (e for e in trace.of("dma") if not e.cause):
-            assert not any(e.start < moving.stop and moving.start < e.stop for e in computing)
 
 
 def test_the_least_weight_buffer() -> None:

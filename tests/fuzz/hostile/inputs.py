@@ -72,48 +72,20 @@ def _workload(shop: Workshop) -> Hostile:
 
 def _reading(shop: Workshop, file: str, name: str) -> tuple[str, ...]:
     """A command that plans a workload."""
-    chip = cores(name)
-    match shop.random.randrange(9):
-        case 0:
-            return ("plan", file, *quick(name), "-o", shop.output("p.json"))
-        case 1:
-            return (
-                "compare",
-                file,
-                "--packers",
-                "large-first,naive",
-                "--streamer",
-                "sync",
-                "--json",
-                "-",
-                *chip,
-            )
-        case 2:
-            return (
-                "compare",
-                file,
-                "--streamers",
-                "sync,prefetch-greedy",
-                "--html",
-                shop.output("h.html"),
-                *chip,
-            )
-        case 3:
-            return ("simulate", file, *quick(name), "--steady-state", "3", "--order", "least-peak")
-        case 4:
-            return ("simulate", file, "--packer", "greedy-best-fit", "--streamer", "ping-pong", *chip)
-        case 5 if name == "tree":
-            return (
-                "simulate",
-                file,
-                *quick(name),
-                "--path",
-                "gate=none,steps=2",
-                "--probability",
-                "gate=0.5",
-            )
-        case _:
-            return ("simulate", file, *quick(name), *_outputs(shop))
+    chip, plain = cores(name), " ".join(quick(name))
+    lines = (
+        f"plan FILE {plain} -o {shop.output('p.json')}",
+        "compare FILE --packers large-first,naive --streamer sync --json -",
+        f"compare FILE --streamers sync,prefetch-greedy --html {shop.output('h.html')}",
+        f"simulate FILE {plain} --steady-state 3 --order least-peak",
+        "simulate FILE --packer greedy-best-fit --streamer ping-pong",
+        f"simulate FILE {plain} --path gate=none,steps=2 --probability gate=0.5",
+    )
+    number = shop.random.randrange(9)
+    if number >= len(lines) or (number == len(lines) - 1 and name != "tree"):
+        return ("simulate", file, *quick(name), *_outputs(shop))
+    words = tuple(file if word == "FILE" else word for word in lines[number].split())
+    return words if plain in lines[number] else (*words, *chip)
 
 
 def _outputs(shop: Workshop) -> tuple[str, ...]:
@@ -183,17 +155,13 @@ def _store(shop: Workshop) -> Hostile:
         file.write_bytes(mutated_bytes(file.read_bytes(), shop.random))
     study = shop.home.file("study.yaml")
     table = shop.output("out.csv")
-    match shop.random.randrange(4):
-        case 0:
-            return Hostile(file, ("study", study, "--store", str(file), "--status"))
-        case 1:
-            return Hostile(
-                file, ("study", study, "--store", str(file), "--status", "--export", table, "--json", "-")
-            )
-        case 2:
-            return Hostile(file, ("report", str(file), "-o", shop.output("h.html")))
-        case _:
-            return Hostile(file, ("report", str(file)))
+    ways = (
+        ("study", study, "--store", str(file), "--status"),
+        ("study", study, "--store", str(file), "--status", "--export", table, "--json", "-"),
+        ("report", str(file), "-o", shop.output("h.html")),
+        ("report", str(file)),
+    )
+    return Hostile(file, shop.random.choice(ways))
 
 
 def _study(shop: Workshop) -> Hostile:
@@ -207,13 +175,12 @@ def _result(shop: Workshop) -> Hostile:
     name = shop.random.choice(NETWORKS)
     file = shop.json(f"{name}.json")
     good = shop.home.file(f"{name}.json")
-    match shop.random.randrange(3):
-        case 0:
-            return Hostile(file, ("diff", str(file), good))
-        case 1:
-            return Hostile(file, ("diff", good, str(file), "--json", "-"))
-        case _:
-            return Hostile(file, ("export", str(file), "--as", "csv"))
+    ways = (
+        ("diff", str(file), good),
+        ("diff", good, str(file), "--json", "-"),
+        ("export", str(file), "--as", "csv"),
+    )
+    return Hostile(file, shop.random.choice(ways))
 
 
 def _measurements(shop: Workshop) -> Hostile:

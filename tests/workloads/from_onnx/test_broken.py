@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.files.yaml_file import read_yaml
 from tests.support.mistakes import mistakes
-from tests.support.narrowed import of_kind
 from tests.workloads.from_onnx.support_models import helper, ints, load, model, node, nodes, onnx
 from workloads.from_onnx.program import load_onnx
 
@@ -238,7 +237,8 @@ def test_a_graph_that_is_wrong(make: Callable[[], Any], message: str, tmp_path: 
 def test_nodes_that_do_not_fit(
     title: str, texts: str, inputs: str, constants: str, message: str, tmp_path: Path
 ) -> None:
-    shapes, held = (of_kind(dict, read_yaml(f"{{{text}}}", title).data) for text in (inputs, constants))
+    shapes: Any = read_yaml(f"{{{inputs}}}", title).data
+    held: Any = read_yaml(f"{{{constants}}}", title).data
     made = model(nodes(*texts.split(" && ")), shapes, "y", held)
     test_a_graph_that_is_wrong(lambda: made, message, tmp_path)
 

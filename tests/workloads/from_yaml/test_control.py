@@ -1,16 +1,8 @@
 """`if` and `loop` of the YAML workload format."""
 
-from typing import Any
-
-import pytest
-import yaml
-from hypothesis import given, settings, strategies as st
-
 from chipmodel.model.program import If, Loop, Op, Program, ops
-from chipmodel.passes.validate import validate_program
 from tests.support.narrowed import of_kind
 from tests.workloads.from_yaml.yaml_text import X, kinds, program
-from workloads.from_yaml.program import parse_yaml_program
 
 ARMS = ("- op: if", "  name: gate", "  condition: score", "  arms:")
 
@@ -105,80 +97,3 @@ def test_carried_tensors_change_all_at_once() -> None:
     copies = [(op.inputs[0], op.outputs[0]) for op in ops(loop.body)][1:]
     # c and d take the old a, which is saved before a is replaced by the old b.
     assert copies == [("a", "fib.a.old"), ("b", "a"), ("sum", "b"), ("fib.a.old", "c"), ("fib.a.old", "d")]
-
-
-class Writer:
-    """Writes random valid control flow: every name that is read may be read there."""
-
-    def __init__(self, data: st.DataObject) -> None:
-        self.data = data
-        self.count = 0
-
-    def name(self) -> str:
-        self.count += 1
-        return f"t{self.count}"
-
-    def pick(self, names: list[str]) -> str:
-        return self.data.draw(st.sampled_from(names))
-
-    def block(self, visible: list[str], depth: int) -> tuple[list[dict[str, Any]], list[str]]:
-        """The ops of one list, and the tensors that may be read after them."""
-        visible = list(visible)
-        block: list[dict[str, Any]] = []
-        for kind in self.data.draw(
-            st.lists(st.sampled_from(["add", "view", "if", "loop"]), min_size=1, max_size=3)
-        ):
-            if kind == "if" and depth:
-                block.append(self.branch(visible, depth))
-            elif kind == "loop" and depth:
-                block.append(self.loop(visible, depth))
-            elif kind == "view":
-                block.append(
-                    {"op": "reshape", "name": self.name(), "in": self.pick(visible), "shape": [4, 4]}
-                )
-                visible.append(f"t{self.count}")
-            else:
-                inputs = [self.pick(visible), self.pick(visible)]
-                block.append({"op": "add", "name": self.name(), "in": inputs})
-                visible.append(f"t{self.count}")
-        return block, visible
-
-    def branch(self, visible: list[str], depth: int) -> dict[str, Any]:
-        a, in_a = self.block(visible, depth - 1)
-        b, in_b = self.data.draw(st.sampled_from([([], visible), self.block(visible, depth - 1)]))
-        names = [self.name() for _ in range(self.data.draw(st.integers(0, 3)))]
-        outputs = {name: {"a": self.pick(in_a), "b": self.pick(in_b)} for name in names}
-        made = {"op": "if", "condition": self.pick(visible), "arms": {"a": a, "b": b}, "outputs": outputs}
-        visible += names
-        return made
-
-    def loop(self, visible: list[str], depth: int) -> dict[str, Any]:
-        names = [self.name() for _ in range(self.data.draw(st.integers(0, 3)))]
-        body, inside = self.block([*visible, *names], depth - 1)
-        sums = [op["name"] for op in body if op["op"] == "add"]
-        # Never to itself, not even through a view.
-        carry = {
-            name: {
-                "from": self.pick(visible),
-                "next": self.pick([*visible, *sums, *(n for n in names if n != name)]),
-            }
-            for name in names
-        }
-        visible += names
-        assert set(names) <= set(inside)
-        return {"op": "loop", "iterations": self.data.draw(st.integers(0, 3)), "carry": carry, "ops": body}
-
-
-@pytest.mark.slow
-@settings(max_examples=80, deadline=None)
-@given(st.data())
-def test_right_control_flow_of_any_shape_is_a_sound_program(data: st.DataObject) -> None:
-    body, visible = Writer(data).block(["x", "y"], 3)
-    last = {"op": "add", "name": "last", "in": [visible[-1], "x"]}
-    text = yaml.safe_dump({"name": "t", "inputs": {"x": [4, 4], "y": [4, 4]}, "ops": [*body, last]})
-    made = parse_yaml_program(text, "w.yaml")
-    validate_program(made)  # which shares nothing with the loader
-    assert made.outputs == ("last",)
-    assert {t for op in ops(made.body) for t in (*op.inputs, *op.outputs)} <= set(made.tensors)
-    copies = [op for op in ops(made.body) if op.kind == "copy"]
-    assert text.count("op: add") == len(list(ops(made.body))) - len(copies)

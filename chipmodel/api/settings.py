@@ -80,6 +80,10 @@ class PlanOptions(CallOptions, total=False):
     gap: float | None
 
 
+MOST_RECOMPUTE = 1_000_000
+"""Times: more than any plan computes."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
     """``PlanOptions`` with their defaults."""
@@ -106,8 +110,8 @@ class PlanSettings:
             raise BadInput(f"gap is {shown(self.gap)}", hint="a share above the bound, such as 0.01")
         if self.recompute is not None and self.cascade == CASCADE_OFF:
             raise BadInput("recompute is for cascades, which are off", hint='leave it out, or cascade="auto"')
-        if self.recompute is not None and not self.recompute >= 1:
-            hint = "at least 1, such as 1.3: how many times the multiply-accumulates of the workload"
+        if self.recompute is not None and not 1 <= self.recompute <= MOST_RECOMPUTE:
+            hint = f"1 to {MOST_RECOMPUTE:,}, such as 1.3: times the multiply-accumulates of the workload"
             raise BadInput(f"recompute is {shown(self.recompute)}", hint=hint)
         given = self.time_limit
         limit = given if isinstance(given, TimeLimit) else TimeLimit(given, self.cancel)

@@ -30,6 +30,7 @@ WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "names": (lambda: api.compare(TINY, packers=[1]), "packers is a list", "packers takes 'all', Iterable"),
     "switch": (lambda: api.plan(TINY, spill="no"), "spill is 'no'", "spill takes bool"),
     "ignored": (lambda: api.simulate(TINY, samples="9"), "samples is '9'", "samples takes int"),
+    "recompute": (lambda: api.simulate(TINY, recompute=float("inf")), "recompute is inf", "1 to 1,000,000"),
     "sample": (lambda: api.simulate(TINY, samples=-1), "samples is -1", "16 to 1,000,000"),
     "seed": (lambda: api.simulate(TINY, seed=-1), "seed is -1", "0 or more"),
     "capacity": (lambda: api.pack([("a", 0, 1, 8)], capacity=-1), "size -1 is negative", "384 KiB"),

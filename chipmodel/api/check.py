@@ -14,6 +14,7 @@ from chipmodel.api.simulation import Simulation
 from chipmodel.api.target import ChipSource
 from chipmodel.api.verified import verified_plan
 from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.bounds.proof_file import FORMAT as BOUND_FORMAT
 from chipmodel.errors import BadInput
 from chipmodel.execute.check import PathVerdict, PlanRun, check_paths
 from chipmodel.files.document import document
@@ -169,7 +170,9 @@ def _bound(source: PlanSource) -> Verification:
         text, called = source.bound_text(), "the bound"
     else:
         text, called = text_of_plan(source)
-        read_json(text, called, "write one with: chipmodel simulate WORKLOAD --bound FILE")
+        root = read_json(text, called, "write one with: chipmodel simulate WORKLOAD --bound FILE")
+        if root.mapping().get("format") != BOUND_FORMAT:
+            root.fail(f"this is not a {BOUND_FORMAT} document")
     with stage(f"checking {called}"):
         right, words = verdict(text)
     return Verification(() if right else (f"{called}: {words}",), words if right else "")

@@ -45,9 +45,8 @@ def export(
     if format_ == "parquet" and output in (None, STDOUT):
         raise BadInput("parquet is binary", hint="name a file: --output ops.parquet")
     if (format_ == "c") != (folder is not None) or (format_ == "c" and output):
-        raise BadInput(
-            "--folder is where --as c writes its files", hint="--as c --folder DIR, or --output FILE"
-        )
+        hint = "give --folder DIR, and no --output" if format_ == "c" else "give --output FILE in its place"
+        raise BadInput("--folder is where --as c writes its files", hint=hint)
     from chipmodel.api.export import export as export_plan
 
     program = source.load() if source.workload else None

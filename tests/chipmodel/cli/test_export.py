@@ -92,7 +92,8 @@ def test_c_is_named_after_the_workload_or_as_asked(
         (("--as", "c", "--folder", "{}"), "C needs the workload"),
         (("zoo:ds_cnn", "--as", "c", "--folder", "{}"), "no right plan of this workload"),
         (("zoo:resnet8", "--as", "minimalloc"), "WORKLOAD says nothing about minimalloc"),
-        (("--as", "listing", "--folder", "{}"), "--folder is where --as c"),
+        (("--as", "listing", "--folder", "{}"), "give --output FILE in its place"),
+        (("zoo:resnet8", "--as", "c", "-o", "{}"), "give --folder DIR"),
     ],
 )
 def test_what_c_needs_and_nothing_else_takes(

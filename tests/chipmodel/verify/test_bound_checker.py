@@ -159,6 +159,9 @@ def test_a_bound_from_the_command_line_and_by_the_checker_alone(tmp_path: Path, 
     assert subprocess.run([sys.executable, "-I", CHECKER, wrong], check=False).returncode == 1
     code, _, err = call("check", file)
     assert (code, "for its workload" in err) == (2, True)
+    wrong.write_text('{"format": "chipmodel-plan/3"}')
+    code, _, err = call("check", wrong, "--bound")
+    assert (code, "not a chipmodel-bound/1" in err) == (2, True)
     wrong.write_text(file.read_text()[:-20])
     code, _, err = call("check", wrong, "--bound")
     assert (code, "not JSON" in err, "--bound FILE" in err) == (2, True, True)

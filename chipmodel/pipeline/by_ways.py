@@ -40,6 +40,7 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | Non
     where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows."""
     tried = _QuickestPlan(request, path)
     for found, number, (program, schedule) in _schedules(request, path):
+        tried.path_cycles = tried.path_cycles or found.cycles
         if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
     return tried.answer()
@@ -80,6 +81,7 @@ class _QuickestPlan:
     best: Planned | None = None
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     began: float = field(default_factory=perf_counter)
+    path_cycles: int | None = None
 
     @property
     def cycles(self) -> float:
@@ -105,7 +107,10 @@ class _QuickestPlan:
         """The best plan; raises DoesNotFit where it computes more than the request allows."""
         if self.best and self.request.recompute is not None:
             refuse_recomputed(self.best, self.request.recompute)
-        return self.best and replace(self.best, attempts=(*self.best.attempts, *self.attempts))
+        if self.best is None:
+            return None
+        path_cycles = self.path_cycles or self.best.path_cycles
+        return replace(self.best, attempts=(*self.best.attempts, *self.attempts), path_cycles=path_cycles)
 
 
 def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program | None:

@@ -2,7 +2,7 @@
 
 A streamer that knows no paths has the cascades of the fastest one, and none, and the faster plan is kept.
 Programs with loops or branches have a rival without paths, which know no weights that stay for all
-iterations; so do those that no path plans.
+iterations; so do those that no path plans, or whose plan takes much longer than its path.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ from dma.streamers import vendor
 
 NEAR = 1.05
 """How many times the cycles of a bound those of a plan may be that is not worth a search (assumed)."""
+LOST = 1.5
+"""The same of the cycles of its path, for which there is no rival: an op that is not listed, such as a layer
+that runs backwards, may take much longer than a path says (assumed)."""
 QUICK_OPS = 150
 """Ops of a program for which a fastest path is found whatever time is left: some seconds, without which plans
 in little memory may take more than twice the cycles."""
@@ -43,7 +46,8 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     and BadInput for names of ops that cannot be a cascade."""
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         found = _along_paths(request, path)
-        if found and request.recompute is None and request.program.is_straight:
+        straight = request.program.is_straight and request.recompute is None
+        if found and straight and not _is_lost(found):
             return found
         programs = _others(request, path)
     else:
@@ -71,7 +75,7 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
     if path is None or not paths:
         return None
     try:
-        found = _without_cascades(request, path) or plan_by_ways(_unhurried(request), path)
+        found = _by_ways(request, path)
         return plan_by_paths(request, path, paths, found) if found and paths > 1 else found
     except TimeIsOver:
         request.deadline.ended(FASTEST_PATH)
@@ -80,17 +84,27 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
     return None
 
 
-def _without_cascades(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
-    """The plan in the ways of single ops where everything has room, if it is near the bound for any plan: to
-    look for cascades takes several times as long."""
+def _by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
+    """The plan in the ways of a fastest path; where everything has room, that of single ops if it is near the
+    bound for any plan, as to look for cascades takes several times as long, or takes no longer."""
     program, chip = request.program, request.chip
     tight = comfortable_memory(program) > chip.shared_memory.bytes
     once = program.is_straight and program.inferences == 1
     if request.cascade == CASCADE_OFF or tight or not once:
-        return None
-    found = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)
+        return plan_by_ways(_unhurried(request), path)
+    alone = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)
     bound = time_bound(program, chip, path, cascades=True)
-    return found if found and found.trace and found.trace.cycles <= NEAR * bound.cycles else None
+    if alone and alone.trace and alone.trace.cycles <= NEAR * bound.cycles:
+        return alone
+    found = plan_by_ways(_unhurried(request), path)
+    plans = [each for each in (found, alone) if each]
+    return min(plans, key=lambda each: rank(request, path, each), default=None)
+
+
+def _is_lost(planned: Planned) -> bool:
+    """Whether a plan takes much longer than the path in whose ways it is."""
+    cycles, of_path = planned.trace.cycles if planned.trace else 0, planned.path_cycles
+    return of_path is not None and cycles > LOST * of_path
 
 
 def _unhurried(request: PlanRequest) -> PlanRequest:

@@ -93,6 +93,8 @@ class Planned:
     """The plan's simulation, where plans were compared by that."""
     default_cycles: int | None = None
     """What the plan of the default streamer takes, with which a streamer that searches began."""
+    path_cycles: int | None = None
+    """What the fastest path takes in whose ways the plan is."""
 
     def fit(self, chip: Chip) -> Fit:
         """What the plan needs of the memories of ``chip``."""

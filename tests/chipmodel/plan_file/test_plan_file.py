@@ -26,6 +26,8 @@ from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.verify.plan_file import verify_file
 from reports.export.layout import layout_of
 from tests.support.chips import tiny_chip
+from tests.support.mistakes import mistakes
+from tests.support.narrowed import some
 from tests.support.random_programs import TreeShape, random_program
 
 PARTIAL = Share(Interval(1, 3), 4, Interval(0, 2), 2)
@@ -186,6 +188,20 @@ def damaged(path: tuple[str | int, ...], value: object) -> str:
 
 
 DELETE = object()
+
+
+@pytest.mark.parametrize(("at", "written", "message"), mistakes("plan_file"))
+def test_a_malformed_value_is_named_by_its_path_and_place(at: str, written: str, message: str) -> None:
+    text = damaged(json.loads(at), DELETE if written == "gone" else json.loads(written))
+    error = some(refusal_of(text))
+    assert error.what.startswith(message)
+    assert len(str(error)) < 300
+    wrong = json.loads(text)
+    for step in re.findall(r"[a-z_]+|[0-9]+", path_of(error)):
+        wrong = wrong[int(step) if step.isdigit() else step]
+    assert error.where is not None
+    assert error.where.line == 1
+    assert json.JSONDecoder().raw_decode(text, error.where.column - 1)[0] == wrong
 
 
 def every_path(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -34,7 +34,8 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from solvers.branches.mergers import merge_arms
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
-from workloads.zoo.layered import begun
+from workloads.zoo.catalogue import entry
+from workloads.zoo.layered import append
 from workloads.zoo.layers import image
 
 CHIP, PACKER, ALGORITHM_2 = "luna-csk6", "large-first", "unified-block"
@@ -99,16 +100,19 @@ def face_align() -> Program:
 
 def face_detect() -> Program:
     """FaceBoxes with 16 instead of 24 channels in its stem."""
-    net = ProgramBuilder("facedetect", source="shape of Wang et al.'s FaceDetect")
-    begun(net, "control_flow.fusiondetect", "=stem:16 =face =outputs", {"input": SIDE})
-    return net.build()
+    return _part("FaceDetect", "=stem:16 =face =outputs")
 
 
 def body_detect() -> Program:
     """The stem and the body branch of zoo:fusiondetect."""
-    net = ProgramBuilder("bodydetect", source="shape of Wang et al.'s BodyDetect")
-    values = {"input": SIDE, "blocks": BLOCKS}
-    begun(net, "control_flow.fusiondetect", "=stem:24 =body =outputs", values)
+    return _part("BodyDetect", "=stem:24 =body =outputs")
+
+
+def _part(name: str, layers: str) -> Program:
+    """A network of these layers of zoo:fusiondetect."""
+    net = ProgramBuilder(name.lower(), source=f"shape of Wang et al.'s {name}")
+    whole = entry("control_flow", "fusiondetect")
+    append(net, {**whole, "layers": layers}, {"input": SIDE, "blocks": BLOCKS})
     return net.build()
 
 

@@ -167,8 +167,7 @@ class Network(Layers):
         self._numbers[kind] += 1
         op = CodeMapping(calling_line(), op=kind, name=f"{kind}_{self._numbers[kind]}")
         if inputs:
-            listed = isinstance(inputs, Sequence) and not isinstance(inputs, str)
-            single = listed and len(inputs) == 1 and kind != "concat"
+            single = isinstance(inputs, list | tuple) and len(inputs) == 1 and kind != "concat"
             op["in"] = inputs[0] if single else inputs
         op.update({key: value for key, value in keys.items() if value is not None})
         self._blocks[-1].append(op)

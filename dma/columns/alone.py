@@ -11,7 +11,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
-from chipmodel.npu.models import launch_cycles
 from dma.columns.ladder import cuts
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import PartCut
@@ -31,12 +30,13 @@ def op_alone(
     own: PartCut | None,
     begins: bool,
     loads: int | None,
+    tight: bool,
 ) -> Stretch | None:
     """Return the stretch of one op, None where its parts are none of those that are listed.
 
     ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not).
     ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder, and an op that
-    ``begins`` the program may have a smaller first stripe.
+    ``begins`` the program may have a smaller first stripe; see ``dma.columns.ladder.cuts`` for ``tight``.
     """
     if not _is_listed(program, op):
         return None
@@ -63,7 +63,7 @@ def op_alone(
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),
-        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins, launch_cycles(chip.npu))), np.int64),
+        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins, tight)), np.int64),
         np.zeros(1, np.int64),
         np.array(by_channels, np.int64),
         NONE,

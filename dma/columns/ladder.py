@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
 from itertools import product
 
 from chipmodel.model.program import Op
@@ -81,39 +80,33 @@ def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:
 
 
 def cuts(
-    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool, launch: int
+    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool, tight: bool
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield rows and channels of a part, rows of the first stripe, and the ``cycles`` of all parts.
 
-    In both rows and channels an op takes as long, at least, as in either, and ``launch`` for each part more.
-    One that ``begins`` the program may have a smaller first stripe. The plan's ``own`` cut is among them.
-    A time step of a recurrent layer needs all channels of the one before, so its slices are of one step.
+    Only where memory is ``tight`` an op is cut in both rows and channels. One that ``begins`` the program may
+    have a smaller first stripe. The plan's ``own`` cut is among them. A time step of a recurrent layer needs
+    all channels of the one before, so its slices are of one step.
     """
     rows, channels = op.work.rows, op.work.channels
-    high, wide = ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)
-    by_rows = {each: _sum(_sizes(rows, each), lambda part: cycles(part, channels)) for each in high}
-    by_channels = {each: _sum(_sizes(channels, each), partial(cycles, rows)) for each in wide}
     in_turn = isinstance(op.work, Recurrent)
-    for height, width in product(high, wide):
-        if in_turn and height > 1 and width < channels:
+
+    def of_all(height: int, width: int, first: int = 0) -> int:
+        across = _sizes(channels, width)
+        return _sum(_sizes(rows, height, first), lambda part: _sum(across, lambda each: cycles(part, each)))
+
+    for height, width in product(ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)):
+        both = height < rows and width < channels
+        if (both and not tight) or (in_turn and height > 1 and width < channels):
             continue
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
-            slices, stripes = -(-channels // width), -(-rows // height)
-            striped = by_rows[height] + launch * stripes * (slices - 1)
-            sliced = by_channels[width] + launch * slices * (stripes - 1)
-            cycles_of_all = striped if slices == 1 else sliced if stripes == 1 else max(striped, sliced)
-            yield height, width, 0, cycles_of_all
-    for height, share in product(high, FIRST_SHARES):
+            yield height, width, 0, of_all(height, width)
+    for height, share in product(ladder(rows), FIRST_SHARES):
         if begins and share <= height < rows:
-            yield height, channels, height // share, by_rows[height]
+            yield height, channels, height // share, of_all(height, channels)
     if own:
         height, width = min(own.rows, rows), min(own.channels, channels)
-        across = _sizes(channels, width)
-
-        def of_stripe(part: int) -> int:
-            return _sum(across, lambda channels: cycles(part, channels))
-
-        yield height, width, own.first, _sum(_sizes(rows, height, own.first), of_stripe)
+        yield height, width, own.first, of_all(height, width, own.first)
 
 
 def _sum(sizes: Counter[int], cycles: Callable[[int], int]) -> int:

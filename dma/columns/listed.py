@@ -56,8 +56,9 @@ class ListedWays:
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
-        # Bands need fewer bytes, and more cycles.
-        self._bands = BANDS if comfortable_memory(program) > chip.shared_memory.bytes else ()
+        # Bands, and parts of both rows and channels, need fewer bytes and more cycles.
+        self._tight = comfortable_memory(program) > chip.shared_memory.bytes
+        self._bands = BANDS if self._tight else ()
         narrow = _narrow_borders(tensors)
         for start in range(len(ops)):
             if start % LOOK == 0:
@@ -95,9 +96,9 @@ class ListedWays:
         runs = range(start, stop)
         tensors = {name: number for run in reversed(runs) for name, number in self.tensors[run].items()}
         if len(runs) == 1:
-            own = self.own.cuts.get(self.ops[start].name)
             op, loads = self.ops[start], self.loads[start]
-            return op_alone(self.program, self.chip, op, self._numbers, tensors, own, not start, loads)
+            asked = tensors, self.own.cuts.get(op.name), not start, loads, self._tight
+            return op_alone(self.program, self.chip, op, self._numbers, *asked)
         if not all(may_cascade(self.ops[run]) for run in runs):
             return None
         names = tuple(self.ops[run].name for run in runs)

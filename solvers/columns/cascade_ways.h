@@ -208,9 +208,6 @@ private:
             largest = std::max(largest, cycles);
         }
         set_ahead(found, loads, largest);
-        if (chip_.whole) {
-            or_whole(found, row.bytes, chip_.load.cycles(row.bytes));
-        }
         Int before = -1, gap = 0, last = 0;
         for (Int at = 0; at < Int(loads.count()); ++at) {
             last = loads.cycles(at) ? at : last;
@@ -278,9 +275,6 @@ private:
         found.bytes[1] = most * std::min<Int>(2, steps);
         found.behind[0] = before;
         found.behind[1] = 2 * before;
-        if (chip_.whole) {
-            or_whole(found, row.bytes, chip_.store.cycles(row.bytes));
-        }
         found.computed = compute;
     }
 
@@ -393,7 +387,7 @@ private:
                 ahead += place_of & COMES && !places_.late(place, tensor) ? chip_.load.cycles(row.bytes) : 0;
                 continue;
             }
-            const Passing &passing = passing_[tensor];
+            const Passing passing = in_room(passing_[tensor], row, chip_, places_.room[place]);
             around_.push_back({used_[tensor].start, used_[tensor].stop, passing.bytes[depth - 1], passing.bytes[0]});
             (row.role == INPUT ? loads : stores) += passing.cycles;
             ahead += row.role == INPUT && !places_.late(place, tensor) ? passing.ahead[depth - 1] : 0;

@@ -68,9 +68,10 @@ class _Moves:
         read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
         self.again = [at for at in read if stretch.tensors[at, 3] == OUTPUT]
         # Those that cross a border and are not tracked there.
-        self.others = residents.untracked(start), residents.untracked(stop)
-        self.untracked = self.others[0].keys() | self.others[1].keys()
-        self.stay = self.others if for_plan else ({}, {})
+        others = residents.untracked(start), residents.untracked(stop)
+        self.untracked = others[0].keys() | others[1].keys()
+        none: dict[int, FluidTensor] = {}
+        self.stay = others if for_plan else (none, none)
 
     def place(self, move: Move) -> _MovePlace | None:
         """Where tensors lie; None for a tensor that nobody makes or loads."""

@@ -108,9 +108,7 @@ private:
         found.apart = loads.rolls() ? late : found.cycles - found.first;
         set_ahead(found, loads, largest);
         found.tail = last_part();
-        if (chip_.whole) {
-            or_whole(found, tensor.bytes, chip_.load.cycles(tensor.bytes));
-        } else if (times == 1) {
+        if (!chip_.whole && times == 1) {
             latest_[number] = std::max(latest_[number], latest_end(loads));
         }
         passing_[number].bytes[0] = std::max(passing_[number].bytes[0], found.bytes[0]);
@@ -154,9 +152,6 @@ private:
         found.behind[0] = found.last;
         found.behind[1] = 2 * found.last;
         found.tail = compute_ * std::min(cut.rows, op.rows) / op.rows / slices_;
-        if (chip_.whole) {
-            or_whole(found, tensor.bytes, chip_.store.cycles(tensor.bytes));
-        }
     }
 
     // NPU cycles of the last stripe, or of its last slice.
@@ -208,7 +203,7 @@ private:
                 ahead += places_.late(place, tensor) ? 0 : comes;
                 continue;
             }
-            const Passing &passing = passing_[tensor];
+            const Passing passing = in_room(passing_[tensor], row, chip_, places_.room[place]);
             const bool input = row.role == INPUT;
             size += has_bytes * passing.bytes[depth - 1];
             single += has_bytes * passing.bytes[0];
@@ -233,8 +228,13 @@ private:
         if (slices == 1 && slice_loads_ > 1) {
             // Pieces of the next slice come into what is free, before its buffer is.
             const Int early = (room - size) * chip_.weights.numerator / chip_.weights.denominator + 1;
-            apart += (rounds_ * (slices_ - 1) - 1) * std::max<Int>(0, slice_cycles_ - early) +
-                     rounds_ * std::max<Int>(0, last_cycles_ - early);
+            const Int waits = std::max<Int>(0, slice_cycles_ - early);
+            if (chip_.whole || !waits) {
+                apart += (rounds_ * (slices_ - 1) - 1) * waits + rounds_ * std::max<Int>(0, last_cycles_ - early);
+            } else {
+                // Every other one begins where the one before it ends, and comes when that has gone.
+                apart += slice_loads_ / 2 * slice_cycles_ + (slice_loads_ - 1) / 2 * waits;
+            }
         }
         const Int busy = std::max(compute_ + apart, chip_.whole ? 0 : meanwhile.cycles());
         const Int cycles = busy + late + (chip_.last ? last : 0);

@@ -32,14 +32,6 @@ struct Meanwhile {
     Int cycles() const { return std::max(moved, most); }
 };
 
-// A plan may have room for the whole tensor while the stretch runs, and move it at once, in `whole` cycles.
-inline void or_whole(Passing &found, Int bytes, Int whole) {
-    found.cycles = std::min(found.cycles, whole);
-    found.bytes[1] = std::min(found.bytes[1], bytes);
-    found.ahead[1] = std::max(found.ahead[1], found.cycles);
-    found.behind[1] = std::max(found.behind[1], found.cycles);
-}
-
 // The rows that each stripe reads of a tensor, and what loads bring of them. With a rolling buffer a stripe
 // loads its new rows only, some of them early where the buffer is larger than the stripe before.
 class Loads {

@@ -93,6 +93,18 @@ struct Chip {
     bool whole;  // whether what passes may also be there whole
 };
 
+// What passes a stretch that has so much room. Where no plan is sought, any may have the whole tensor there while
+// the stretch runs, and move it at once, if there is room for it.
+inline Passing in_room(Passing found, const TensorRow &row, const Chip &chip, Int room) {
+    if (chip.whole && row.bytes <= room) {
+        found.cycles = std::min(found.cycles, (row.role == INPUT ? chip.load : chip.store).cycles(row.bytes));
+        found.bytes[1] = std::min(found.bytes[1], row.bytes);
+        found.ahead[1] = std::max(found.ahead[1], found.cycles);
+        found.behind[1] = std::max(found.behind[1], found.cycles);
+    }
+    return found;
+}
+
 // What is in SharedMemory at both borders of a stretch, and DMA cycles of stores around it.
 struct MoveRow {
     Int before, after;

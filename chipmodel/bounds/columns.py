@@ -119,6 +119,11 @@ class FastestWays(NamedTuple):
     ways: tuple[ChosenWay, ...]
 
 
+LIKELY = 1.125
+"""How many times the cycles of a path those of one for the next smaller size likely are, at most (assumed): a
+limit makes the search quicker, and another one follows where there is none within it."""
+
+
 def fastest_ways(
     program: Program,
     chip: Chip,
@@ -142,9 +147,13 @@ def fastest_ways(
     made = [(each, _names(program, each, sought.within)) for each in listed if each is not None]
     if not made:
         return
+    begin = int(paths > 1)
+    likely = [0] * len(made[begin:])
     for size in sizes:
         asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
-        others = [fastest_path(*each, deadline=deadline) for each in asked[int(paths > 1) :]]
+        limited = zip(asked[begin:], likely, strict=True)
+        others = [fastest_path(*each, deadline=deadline, likely=most) for each, most in limited]
+        likely = [int(each.cycles * LIKELY) if each else 0 for each in others]
         first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
         for fastest in islice(first, paths):
             known = zip(made, (fastest, *others), strict=True)

@@ -211,7 +211,7 @@ def _chosen(
 
     def staying(border: int, bits: int) -> dict[str, bool]:
         known = {called[id(t)]: bool(bits >> n & 1) for n, t in enumerate(residents.tracked[border])}
-        return known | dict.fromkeys((called[each] for each in residents.untracked(border)), True)
+        return known | dict.fromkeys(map(called.__getitem__, residents.untracked[border]), True)
 
     return chosen_way(
         made.ops[way.start : way.stop],

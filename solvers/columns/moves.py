@@ -68,7 +68,7 @@ class _Moves:
         read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
         self.again = [at for at in read if stretch.tensors[at, 3] == OUTPUT]
         # Those that cross a border and are not tracked there.
-        others = residents.untracked(start), residents.untracked(stop)
+        others = residents.untracked[start], residents.untracked[stop]
         self.untracked = others[0].keys() | others[1].keys()
         none: dict[int, FluidTensor] = {}
         self.stay = others if for_plan else (none, none)

@@ -81,6 +81,11 @@ class Residents:
             [t for t, size in zip(crossing, least, strict=False) if t.bytes > size]
             for crossing in self.crossing
         ]
+        self.untracked = [
+            {id(t): t for t in crossing[len(tracked) :]}
+            for crossing, tracked in zip(self.crossing, self.tracked, strict=True)
+        ]
+        """The other tensors that cross each border, by identity."""
         self.written = [
             [t for t in tracked if t.store and t.reads[0] < border]
             for border, tracked in enumerate(self.tracked)
@@ -99,24 +104,23 @@ class Residents:
         self.results_before = list(accumulate(results, initial=0))
         """DMA cycles to store the results that are made before each border."""
 
-    def untracked(self, border: int) -> dict[int, FluidTensor]:
-        """Return the tensors that cross ``border`` and are not followed there, by identity."""
-        tracked = {id(t) for t in self.tracked[border]}
-        return {id(t): t for t in self.crossing[border] if id(t) not in tracked}
-
     def sets(self, border: int) -> int:
         """Return how many numbers states of ``border`` may have."""
         return 1 << len(self.tracked[border]) + len(self.written[border])
 
     def states(self, border: int) -> Iterator[State]:
         """Yield what may be in SharedMemory at ``border``."""
+        for there in self._sets_there(border):
+            for dirty in _subsets([id(t) for t in self.written[border] if id(t) in there]):
+                yield self._state(border, there, dirty)
+
+    def _sets_there(self, border: int) -> Iterator[dict[int, int]]:
+        """The sets of tracked tensors that may be there, as ``State.there``."""
         tracked = self.tracked[border]
         staying = sum(1 << bit for bit, t in enumerate(tracked) if t.held is not None and border <= t.held)
         for bits in range(1 << len(tracked)):
             if not staying & ~bits:
-                there = {id(t): t.bytes for bit, t in enumerate(tracked) if bits >> bit & 1}
-                for dirty in _subsets([id(t) for t in self.written[border] if id(t) in there]):
-                    yield self._state(border, there, dirty)
+                yield {id(t): t.bytes for bit, t in enumerate(tracked) if bits >> bit & 1}
 
     def _state(self, border: int, there: dict[int, int], dirty: frozenset[int]) -> State:
         """The state where ``dirty`` has those of the tensors there that have been read before: one that has
@@ -142,12 +146,12 @@ class Residents:
     def moves(self, start: int, stop: int) -> Iterator[Move]:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
         between, ends = self._between(start, stop), self.tracked[stop]
-        afters = {tuple(state.there): state.there for state in self.states(stop)}
+        afters = [*self._sets_there(stop)]
         for before in self.states(start):
             away = {id(t) for t in self.tracked[start]} - before.there.keys()
             loaded = {t: between.read[t] for t in away & between.read.keys()}
             dirty = before.dirty | between.new
-            for there in afters.values():
+            for there in afters:
                 if not (away & there.keys()) <= between.read.keys():
                     continue  # Nobody loads what would come back.
                 after = self._state(stop, there, dirty & there.keys())

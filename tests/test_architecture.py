@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -237,23 +239,43 @@ def test_only_the_terminal_package_prints() -> None:
                     pass
 
 
-def test_the_map_of_the_architecture_names_what_is_there() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    assert len(text.encode()) <= 8192
+def architecture() -> str:
+    return (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_the_map_of_the_architecture_names_what_is_there_on_a_screen_and_a_half() -> None:
+    text = architecture()
+    assert len(text.splitlines()) <= 100
     named = set(re.findall(r"`([\w./]+/[\w./]*)`", text))
     assert len(named) > 20
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
+def test_the_signatures_of_the_flow_are_the_code_s() -> None:
+    """Ten functions, each with the names, types and defaults of its parameters, and what it returns."""
+    files = re.findall(r"^# ([\w/]+)\.py: ", architecture(), re.MULTILINE)
+    (block,) = re.findall(r"```python\n(.*?)```", architecture(), re.DOTALL)
+    drawn = [node for node in ast.parse(block).body if isinstance(node, ast.FunctionDef)]
+    assert len(drawn) == 10
+    for file, function in zip(files, drawn, strict=True):
+        module = importlib.import_module(file.replace("/", "."))
+        code = ast.parse(inspect.getsource(getattr(module, function.name))).body[0]
+        assert isinstance(code, ast.FunctionDef)
+        assert ast.unparse(function.args) == ast.unparse(code.args), file
+        assert ast.unparse(function.returns or code) == ast.unparse(code.returns or code), file
+
+
 def test_the_map_of_the_architecture_draws_imports_that_there_are() -> None:
     """Every arrow of the picture is an import, and every package of ``chipmodel`` is in it."""
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    places = dict(re.findall(r"(\w+)\[\"([\w/]+)", text))
+    text = architecture()
+    labels = dict(re.findall(r"(\w+)\[\"([^:]+)", text))
     arrows = re.findall(r"^  (\w+)(?:\[[^\]]*\])? --> (\w+)", text, re.MULTILINE)
-    edges = {(a, b) for a, found in all_imports().items() for b, _ in found if b in MODULES}
-    for a, b in arrows:
-        begins = tuple(f"{places[each].replace('/', '.')}." for each in (a, b))
-        assert any(f"{x}.".startswith(begins[0]) and f"{y}.".startswith(begins[1]) for x, y in edges), (a, b)
+    edges = [(f"{a}.", f"{b}.") for a, found in all_imports().items() for b, _ in found if b in MODULES]
+    for arrow in arrows:
+        above, below = (
+            tuple(f"{place.replace('/', '.')}." for place in labels[end].split(", ")) for end in arrow
+        )
+        assert any(a.startswith(above) and b.startswith(below) for a, b in edges), arrow
     packages = {path.name for path in (ROOT / "chipmodel").iterdir() if (path / "__init__.py").exists()}
     assert {name for name in packages if f"chipmodel/{name}" not in text} == set()
 

@@ -133,11 +133,15 @@ def fastest_ways(
     keeps: bool = False,
     deadline: Deadline = NO_DEADLINE,
     paths: int = 1,
+    likely: int = 0,
+    most: int = NEVER,
 ) -> Iterator[FastestWays]:
     """Yield the ways of so many of the fastest ``paths`` for each of ``sizes``, in bytes of SharedMemory.
 
     They are those of one path for each arm, the one along ``path`` first; further ones differ along that.
-    Nothing where ``listed_bound`` is None, or no listed plan fits. Raises TimeIsOver.
+    ``likely`` are cycles that the first one likely takes at most. Nothing where ``listed_bound`` is None, no
+    listed plan fits, or the program is straight and the first path takes more than ``most``. Raises
+    TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps)
     listed = (
@@ -148,12 +152,15 @@ def fastest_ways(
     if not made:
         return
     begin = int(paths > 1)
-    likely = [0] * len(made[begin:])
+    limits = [likely] * len(made[begin:])
     for size in sizes:
         asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
-        limited = zip(asked[begin:], likely, strict=True)
-        others = [fastest_path(*each, deadline=deadline, likely=most) for each, most in limited]
-        likely = [int(each.cycles * LIKELY) if each else 0 for each in others]
+        limited = zip(asked[begin:], limits, strict=True)
+        worst = most if len(made) == 1 else NEVER
+        others = [fastest_path(*each, deadline=deadline, likely=limit, most=worst) for each, limit in limited]
+        if worst < NEVER and None in others:
+            return
+        limits, most = [int(each.cycles * LIKELY) if each else 0 for each in others], NEVER
         first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
         for fastest in islice(first, paths):
             known = zip(made, (fastest, *others), strict=True)

@@ -26,6 +26,7 @@ from dma.schedule.build import StreamRequest
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
+from solvers.fluid.borders import NEVER
 
 SHARES = (64, 63, 62, 61, 58, 56)
 """64ths of SharedMemory for which paths are sought, until a plan loses nothing to packing."""
@@ -35,11 +36,12 @@ slices of weights may wait for one another (assumed)."""
 FURTHER_PATHS = "further paths over the listed ways"
 
 
-def plan_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
+def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
-    where none does. Raises TimeIsOver, and DoesNotFit where it computes more than the request allows."""
+    where none does. The path ``likely`` takes so many cycles at most. Raises TimeIsOver, and DoesNotFit where
+    it computes more than the request allows."""
     tried = _QuickestPlan(request, path)
-    for found, number, (program, schedule) in _schedules(request, path):
+    for found, number, (program, schedule) in _schedules(request, path, likely=likely):
         tried.path_cycles = tried.path_cycles or found.cycles
         if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
@@ -127,20 +129,26 @@ def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program |
 
 
 def _ways(
-    request: PlanRequest, program: Program, path: Mapping[str, str], sizes: Sequence[int], paths: int = 1
+    request: PlanRequest,
+    program: Program,
+    path: Mapping[str, str],
+    sizes: Sequence[int],
+    paths: int = 1,
+    likely: int = 0,
+    most: int = NEVER,
 ) -> Iterator[FastestWays]:
-    chip, keeps = request.chip, not request.spill
-    return fastest_ways(program, chip, path, request.cascades, sizes, keeps, request.deadline, paths)
+    chip, keeps, until = request.chip, not request.spill, request.deadline
+    return fastest_ways(program, chip, path, request.cascades, sizes, keeps, until, paths, likely, most)
 
 
 def _schedules(
-    request: PlanRequest, path: Mapping[str, str], paths: int = 1
+    request: PlanRequest, path: Mapping[str, str], paths: int = 1, likely: int = 0
 ) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
     """Schedules in the ways of fastest paths, with these ways, those first that load weights earlier, and
     their number among these."""
     chip = request.chip
     sizes = [chip.shared_memory.bytes * share // 64 for share in SHARES]
-    for whole, found in _fastest_forms(request, path, sizes, paths):
+    for whole, found in _fastest_forms(request, path, sizes, paths, likely):
         try:
             program = program_in_ways(whole, found.ways)
             for number, quarters in enumerate(QUARTERS):
@@ -151,7 +159,7 @@ def _schedules(
 
 
 def _fastest_forms(
-    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], paths: int
+    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], paths: int, likely: int
 ) -> Iterator[tuple[Program, FastestWays]]:
     """Programs with the ways for each of ``sizes``, further ``paths`` of the first one at last: with concats
     made in place, all of them or none: those with which the path for the first size is the fastest."""
@@ -159,13 +167,13 @@ def _fastest_forms(
     forms: list[Program] = []
     for program in (with_whole_concats(request.program, each) for each in most):
         forms += [program] if all(program.body != known.body for known in forms) else []
-    walks = [_ways(request, program, path, sizes) for program in forms]
-    begun = [
-        (first.cycles, number, first) for number, walk in enumerate(walks) if (first := next(walk, None))
-    ]
-    if not begun:
-        return
-    _, number, first = min(begun, key=lambda each: each[:2])
-    further = _ways(request, forms[number], path, sizes[:1], paths) if paths > 1 else ()
-    for found in chain((first,), walks[number], further):
-        yield forms[number], found
+    best: tuple[Program, FastestWays, Iterator[FastestWays]] | None = None
+    for program in forms:
+        limit = best[1].cycles - 1 if best else NEVER
+        walk = _ways(request, program, path, sizes, 1, likely, limit)
+        first = next(walk, None)
+        best = (program, first, walk) if first and first.cycles <= limit else best
+    if best:
+        program, first, walk = best
+        further = _ways(request, program, path, sizes[:1], paths) if paths > 1 else ()
+        yield from ((program, found) for found in chain((first,), walk, further))

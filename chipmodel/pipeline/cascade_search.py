@@ -96,7 +96,7 @@ def _by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     bound = time_bound(program, chip, path, cascades=True)
     if alone and alone.trace and alone.trace.cycles <= NEAR * bound.cycles:
         return alone
-    found = plan_by_ways(_unhurried(request), path)
+    found = plan_by_ways(_unhurried(request), path, (alone and alone.path_cycles) or 0)
     plans = [each for each in (found, alone) if each]
     return min(plans, key=lambda each: rank(request, path, each), default=None)
 

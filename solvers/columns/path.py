@@ -128,12 +128,16 @@ def fastest_path(
     levels: int = LEVELS,
     deadline: Deadline = NO_DEADLINE,
     likely: int = 0,
+    most: int = NEVER,
 ) -> FastestPath | None:
-    """Return a path that takes ``least_time``; None where there is none. One of at most ``likely`` cycles is
-    found sooner. Raises TimeIsOver."""
+    """Return a path that takes ``least_time``; None where there is none, or only ones of more cycles than
+    ``most``. One of at most ``likely`` cycles is found sooner. Raises TimeIsOver."""
     search = PathSearch(problem, columns, levels)
-    if likely and search.run(deadline, most=likely) <= likely:
-        return next(search.found(), None)
+    for limit in (min(likely, most), most):
+        if 0 < limit < NEVER and search.run(deadline, most=limit) <= limit:
+            return next(search.found(), None)
+    if most < NEVER:
+        return None
     for part in SIXTEENTHS:
         most = search.rest.least * part // 16
         alone = search.run(deadline, most=most, longest=1)

@@ -157,7 +157,7 @@ def test_a_plan_without_cascades_that_was_made_is_kept_where_it_is_faster(
     alone = plan_by_ways(replace(request, cascade=CASCADE_OFF), {})
     slow = plan_by_ways(request.with_chip(request.chip.with_memory(HALF)), {})
 
-    def made(asked: PlanRequest, path: object) -> Planned | None:
+    def made(asked: PlanRequest, path: object, likely: int = 0) -> Planned | None:
         return alone if asked.cascade == CASCADE_OFF else slow
 
     monkeypatch.setattr("chipmodel.pipeline.cascade_search.plan_by_ways", made)

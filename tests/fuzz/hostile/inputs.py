@@ -9,7 +9,7 @@ from random import Random
 
 import yaml
 
-from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, PROFILE, TABLES, Home, cores, home, quick
+from tests.fuzz.hostile.examples import MEMORIES, NETWORKS, Home, cores, home, quick, tables
 from tests.fuzz.hostile.onnx_models import models, mutated_model
 from tests.fuzz.hostile.stores import change_store
 from tests.fuzz.hostile.tflite_models import mutated_words, tflite_models
@@ -184,13 +184,13 @@ def _result(shop: Workshop) -> Hostile:
 
 
 def _measurements(shop: Workshop) -> Hostile:
-    file = shop.write("hostile.csv", mutated_text(shop.random.choice([*TABLES.values()]), shop.random))
+    file = shop.write("hostile.csv", mutated_text(shop.random.choice(tables()), shop.random))
     command = shop.random.choice(["validate", "validate", "calibrate"])
     return Hostile(file, (command, str(file)))
 
 
 def _profile(shop: Workshop) -> Hostile:
-    file = shop.write("hostile.csv", mutated_text(PROFILE, shop.random))
+    file = shop.write("hostile.csv", mutated_text(shop.home.text("profile.csv"), shop.random))
     return Hostile(file, ("simulate", shop.home.file("cnn.yaml"), *quick("cnn"), "--profile", str(file)))
 
 

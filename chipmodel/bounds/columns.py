@@ -119,7 +119,7 @@ class FastestWays(NamedTuple):
     ways: tuple[ChosenWay, ...]
 
 
-LIKELY = 1.125
+LIKELY = (1.005, 1.02, 1.125)
 """How many times the cycles of a path those of one for the next smaller size likely are, at most (assumed): a
 limit makes the search quicker, and another one follows where there is none within it."""
 
@@ -144,23 +144,33 @@ def fastest_ways(
     TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps)
-    listed = (
+    every = (
         listed_instance(program, chip, one, cascades, PlanWays(), 1, deadline, sought)
         for one in _paths_through_arms(program, path)
     )
-    made = [(each, _names(program, each, sought.within)) for each in listed if each is not None]
+    listed = [
+        each._replace(problem=replace(each.problem, followed_in=max(sizes)))
+        for each in every
+        if each is not None
+    ]
+    made = [(each, _names(program, each, sought.within)) for each in listed]
     if not made:
         return
     begin = int(paths > 1)
-    limits = [likely] * len(made[begin:])
+    limits: list[list[int]] = [[likely] if likely else []] * len(made[begin:])
+    larger: list[FastestPath | None] = [None] * len(limits)
     for size in sizes:
         asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
-        limited = zip(asked[begin:], limits, strict=True)
+        limited = zip(asked[begin:], limits, larger, strict=True)
         worst = most if len(made) == 1 else NEVER
-        others = [fastest_path(*each, deadline=deadline, likely=limit, most=worst) for each, limit in limited]
+        others = [
+            fastest_path(*each, deadline=deadline, likely=limit, most=worst, larger=known)
+            for each, limit, known in limited
+        ]
         if worst < NEVER and None in others:
             return
-        limits, most = [int(each.cycles * LIKELY) if each else 0 for each in others], NEVER
+        limits, most = [[int(each.cycles * n) for n in LIKELY] if each else [] for each in others], NEVER
+        larger = [one or other for one, other in zip(larger, others, strict=True)]
         first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
         for fastest in islice(first, paths):
             known = zip(made, (fastest, *others), strict=True)

@@ -69,4 +69,29 @@ inline void reach(const std::vector<TableRow> &table, const Levels &levels, cons
     }
 }
 
+// Improve the least times from the border before a table's ways on by those from the border after it; those to
+// the border before say what a path takes at least that has one of these ways.
+inline Int reach_back(const std::vector<TableRow> &table, const Levels &levels, const Int *begun, const Int *after,
+                      Int *before) {
+    const Int *points = levels.points, last = levels.count - 1;
+    Int least = NEVER;
+    for (const TableRow &row : table) {
+        const Int *left = after + row.after * levels.count, *times = begun + row.before * levels.count;
+        Int *reached = before + row.before * levels.count;
+        for (Int level = 0; level <= last; ++level) {
+            const Int ahead = std::max(std::min(points[level], row.most_before), points[0]);
+            const Int waits = std::max<Int>(0, row.needed - ahead) + row.cycles;
+            const Int most = row.most_after + levels.width - 1;
+            const Int kept = std::max(std::min(std::max(ahead - row.moved + waits, row.least), most), points[0]);
+            const Int place = std::min((kept - points[0]) / levels.width, last);
+            const Int next = left[std::min(place + 1, last)], gone = kept - points[place];
+            const Int rest = place < last ? std::max(next, left[place] - gone) : next - gone;
+            const Int time = std::min(NEVER, std::max(waits, kept - ahead + row.moved) + std::max<Int>(0, rest));
+            reached[level] = std::min(reached[level], time);
+            least = std::min(least, times[std::max<Int>(0, level - 1)] + time);
+        }
+    }
+    return least;
+}
+
 } // namespace columns

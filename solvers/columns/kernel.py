@@ -137,11 +137,11 @@ class Border(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """The most cycles of a path that counts, and those of NPU and DMA engine after a stretch, at least."""
+    """The most cycles of a path that counts."""
 
     most: int
-    computes: int
-    loads: int
+    rest: Integers
+    """The least times from the border after on, by point, or by set of tensors and point."""
 
 
 class BorderTimes(NamedTuple):
@@ -153,10 +153,19 @@ class BorderTimes(NamedTuple):
     after: Integers
 
 
+class BorderRests(NamedTuple):
+    """The least times from the borders of a stretch on to the end; those of the one before are improved."""
+
+    after: Integers
+    before: Integers
+
+
 class _ColumnKernel(Protocol):
     def column_ways(self, arrays: tuple[Integers, ...], /) -> bytes: ...
 
     def reach(self, arrays: tuple[Integers, ...], /) -> None: ...
+
+    def reach_back(self, arrays: tuple[Integers, ...], /) -> int: ...
 
 
 def is_compiled() -> bool:
@@ -177,12 +186,12 @@ def take_ways(
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
         *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
-        *(stretch.in_turn, reached.width, *limit),
+        *(stretch.in_turn, reached.width, limit.most),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
-    times = reached.points, reached.before
+    times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
     if columns.for_plan:
@@ -196,3 +205,10 @@ def reach(table: Integers, reached: BorderTimes) -> None:
     """Reach a border by the rows of a ``table``."""
     width = np.array([reached.width], np.int64)
     _kernel().reach((np.ascontiguousarray(table), reached.points, width, reached.before, reached.after))
+
+
+def reach_back(table: Integers, points: Integers, width: int, begun: Integers, rests: BorderRests) -> int:
+    """Reach the border before the rows of a ``table`` from the one after it; return the least cycles of a
+    path with one of them, where ``begun`` are the times to the border before."""
+    arrays = np.ascontiguousarray(table), points, np.array([width], np.int64), begun, *rests
+    return _kernel().reach_back(arrays)

@@ -20,8 +20,8 @@ public:
     }
 };
 
-enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES, COMPUTES_LATER, LOADS_LATER };
+enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, REST, COUNT };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -89,11 +89,12 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Around around{ahead, ahead_after, behind, behind_after, settings[CAPACITY], settings[LATER],
                         settings[MOST], settings[ON_ITS_OWN] != 0};
     const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
-    const Limit limit{{arrays[POINTS].data(), arrays[POINTS].size(), settings[WIDTH]}, arrays[BEFORE_TIMES].data(),
-                      settings[MOST_CYCLES], settings[COMPUTES_LATER], settings[LOADS_LATER]};
+    const Int points = arrays[POINTS].size();
+    const Limit limit{{arrays[POINTS].data(), points, settings[WIDTH]}, arrays[BEFORE_TIMES].data(),
+                      arrays[REST].data(), arrays[REST].size() > points ? points : 0, settings[MOST_CYCLES]};
     const Int tensors = arrays[TENSORS].size() * Int(sizeof(Int)) / Int(sizeof(TensorRow));
     const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), moves.data(),
-                        arrays[ROOM].size(), tensors, settings[BESIDES], limit};
+                        arrays[ROOM].size(), tensors, settings[BESIDES], limit, {}};
     Best<8, TableRow> best;
     for (const Way &way : find_ways(arrays, around, places)) {
         const TableRow row = table_row(way, places, around);
@@ -140,4 +141,19 @@ PyObject *column_reach(PyObject *, PyObject *tuple) {
     reach(arrays[TABLE_ROWS].rows<TableRow>(), levels, arrays[FROM_TIMES].data(), arrays[AFTER_TIMES].writable());
     Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;
+}
+
+PyObject *column_reach_back(PyObject *, PyObject *tuple) {
+    enum { TABLE_ROWS, LEVELS, STEP, BEGUN, REST_AFTER, REST_BEFORE, ALL };
+    Array arrays[ALL];
+    if (!hold(arrays, tuple, 1)) {
+        return nullptr;
+    }
+    Int found;
+    Py_BEGIN_ALLOW_THREADS;
+    const Levels levels{arrays[LEVELS].data(), arrays[LEVELS].size(), arrays[STEP].data()[0]};
+    found = reach_back(arrays[TABLE_ROWS].rows<TableRow>(), levels, arrays[BEGUN].data(), arrays[REST_AFTER].data(),
+                       arrays[REST_BEFORE].writable());
+    Py_END_ALLOW_THREADS;
+    return PyLong_FromLongLong(found);
 }

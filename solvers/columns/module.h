@@ -3,6 +3,7 @@
 
 #include "../search/held_array.h"
 
-// `column_ways(arrays)` and `reach(arrays)`: see solvers/columns/kernel.py.
+// `column_ways(arrays)`, `reach(arrays)` and `reach_back(arrays)`: see solvers/columns/kernel.py.
 PyObject *column_ways(PyObject *, PyObject *arrays);
 PyObject *column_reach(PyObject *, PyObject *arrays);
+PyObject *column_reach_back(PyObject *, PyObject *arrays);

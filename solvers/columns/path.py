@@ -13,7 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.columns.kernel import COLUMNS, Border, BorderTimes, Limit, ListedColumns, reach, take_ways
+from solvers.columns.kernel import (
+    COLUMNS,
+    Border,
+    BorderRests,
+    BorderTimes,
+    Limit,
+    ListedColumns,
+    reach,
+    reach_back,
+    take_ways,
+)
 from solvers.columns.moves import border_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.amounts import FluidAmounts
@@ -120,6 +130,8 @@ class FastestPath(NamedTuple):
     cycles: int
     ways: tuple[PathWay, ...]
     """In order."""
+    search: PathSearch
+    """What found it."""
 
 
 def fastest_path(
@@ -127,14 +139,29 @@ def fastest_path(
     columns: ListedColumns,
     levels: int = LEVELS,
     deadline: Deadline = NO_DEADLINE,
-    likely: int = 0,
+    likely: Sequence[int] = (),
     most: int = NEVER,
+    larger: FastestPath | None = None,
 ) -> FastestPath | None:
     """Return a path that takes ``least_time``; None where there is none, or only ones of more cycles than
-    ``most``. One of at most ``likely`` cycles is found sooner. Raises TimeIsOver."""
+    ``most``.
+
+    Parameters
+    ----------
+    likely : Sequence[int]
+        Cycles in rising order: a path that takes no more than some of them is found sooner.
+    larger : FastestPath | None
+        That of the same problem with more memory: no path with less is faster.
+
+    Raises
+    ------
+    TimeIsOver
+        Where the deadline comes first.
+    """
     search = PathSearch(problem, columns, levels)
-    for limit in (min(likely, most), most):
-        if 0 < limit < NEVER and search.run(deadline, most=limit) <= limit:
+    search.known = larger.search.rest_of_paths(search) if larger else None
+    for limit in (*(each for each in likely if each < most), most):
+        if limit < NEVER and search.run(deadline, most=limit) <= limit:
             return next(search.found(), None)
     if most < NEVER:
         return None
@@ -145,8 +172,8 @@ def fastest_path(
             break
     else:
         alone = search.run(deadline, longest=1)
-    if columns.longest > 1:
-        search.run(deadline, most=alone)
+    if columns.longest > 1 and search.run(deadline, most=alone) > alone:
+        search.run(deadline)  # Where runs repeat, more ways may take longer.
     return next(search.found(), None)
 
 
@@ -196,7 +223,8 @@ class PathSearch:
         self.grid = grid(self.amounts.most, levels)
         self.kept = [self.amounts.loaded(op.kept) for op in problem.ops]
         """DMA cycles of what has been kept at each border."""
-        self.rest = _Rests(self.amounts, columns, self.kept)
+        self.rest = _Rests(self.amounts, columns, self.kept, self.grid)
+        self.known: PathRests | None = None
         self.stretches: dict[tuple[int, int], Border | None] = {}
         self._begin(NEVER)
 
@@ -245,17 +273,20 @@ class PathSearch:
 
     def _is_beyond(self, start: int) -> bool:
         """Whether every path through a border takes more than the limit."""
-        computes, loads = self.rest.after(start)
-        rest = np.maximum(computes, loads - self.grid.points)
-        return int((self.borders[start].times + rest).min()) > min(self.most, NEVER - 1)
+        return int((self.borders[start].times + self._rests()[start]).min()) > min(self.most, NEVER - 1)
+
+    def _rests(self) -> Sequence[Cycles]:
+        """The least times from each border on of a path within the limit."""
+        return self.known.times if self.known and self.most <= self.known.most else self.rest.times
 
     def _stops(self, start: int, longest: int) -> Iterator[int]:
         ops = self.amounts.problem.ops
-        yield start + 1
-        for stop in range(start + 2, min(self.amounts.count, start + longest) + 1):
-            if not ops[stop - 1].joins:
+        known = self.known if self.known and self.most <= self.known.most else None
+        for stop in range(start + 1, min(self.amounts.count, start + longest) + 1):
+            if stop > start + 1 and not ops[stop - 1].joins:
                 return
-            yield stop
+            if known is None or known.through.get((start, stop), NEVER) <= self.most:
+                yield stop
 
     def _take(self, start: int, stop: int) -> None:
         """Reach border ``stop`` by any way of the stretch. An op that fits in no listed way may have any, but
@@ -271,7 +302,7 @@ class PathSearch:
         border, found = self.stretches[start, stop], 0
         if stretch is not None and border is not None:
             self.ways += len(stretch.choices) * len(border.room)
-            limit = Limit(self.most, *self.rest.after(stop))
+            limit = Limit(self.most, self._rests()[stop])
             found = self.link(start, stop, take_ways(self.columns, stretch, border, reached, limit), True)
         alone = stop == start + 1 and not self.columns.for_plan
         if self.columns.any_way(start, stop) or (alone and not found):
@@ -297,7 +328,25 @@ class PathSearch:
         if self.borders[-1].times.min() >= NEVER:
             return
         for cycles, steps in self.paths():
-            yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps))
+            yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps), self)
+
+    def rest_of_paths(self, other: PathSearch) -> PathRests | None:
+        """The least that paths take from each border on, for a search with less memory; None where runs
+        repeat or keep weights, or other tensors are followed."""
+        tracked = self.amounts.residents.tracked
+        if self.amounts.problem.repeats or any(self.kept) or tracked != other.amounts.residents.tracked:
+            return None
+        times = [np.full_like(border.times, NEVER) for border in self.borders]
+        times[-1][0] = np.maximum(0, -self.grid.points)
+        through: dict[tuple[int, int], int] = {}
+        for stop in range(self.amounts.count, 0, -1):
+            times[stop] = self.grid.closed_rest(times[stop])
+            for link in self.links[stop]:
+                asked = link.table, self.grid.points, self.grid.width, self.borders[link.start].times
+                least = reach_back(*asked, BorderRests(times[stop], times[link.start]))
+                through[link.start, stop] = min(least, through.get((link.start, stop), NEVER))
+        times[0] = self.grid.closed_rest(times[0])
+        return PathRests(self.most, [self.grid.rest_at(each, other.grid.points) for each in times], through)
 
     def path(self) -> Iterator[_PathStep]:
         """Yield a fastest path, from its end on."""
@@ -346,23 +395,33 @@ class PathSearch:
                     yield time, _PathStep(rest.place, link, number, time, ahead_before, ahead)
 
 
+class PathRests(NamedTuple):
+    """The least times from each border on of paths that take at most so many cycles, and what they take with
+    each stretch."""
+
+    most: int
+    times: list[Cycles]
+    through: dict[tuple[int, int], int]
+
+
 class _Rests:
     """What comes after each border, in any way: cycles of the NPU, and DMA cycles of weights."""
 
-    def __init__(self, amounts: FluidAmounts, columns: ListedColumns, kept: Sequence[int]) -> None:
+    def __init__(
+        self, amounts: FluidAmounts, columns: ListedColumns, kept: Sequence[int], levels: Levels
+    ) -> None:
         least = map(columns.least_cycles, reversed(range(amounts.count)))
-        loads = (
+        weights = [
             amounts.loaded(op.weights) - kept for op, kept in zip(amounts.problem.ops, kept, strict=True)
-        )
-        self._computes = [*accumulate(least, initial=0)][::-1]
-        self._loads = [*accumulate(reversed([*loads]), initial=0)][::-1]
+        ]
+        computes = [*accumulate(least, initial=0)][::-1]
+        loads = [*accumulate(reversed(weights), initial=0)][::-1]
+        ahead = (cycles - levels.points for cycles in loads)
+        self.times = [np.maximum(*each) for each in zip(computes, ahead, strict=True)]
+        """By point, for all sets of tensors."""
         each = (n * columns.least_cycles(run) for run, n in enumerate(amounts.times))
-        self.least = max(sum(each), self._loads[0])
+        self.least = max(sum(each), loads[0])
         """The least cycles of a path."""
-
-    def after(self, border: int) -> tuple[int, int]:
-        """Both from a border on."""
-        return self._computes[border], self._loads[border]
 
 
 class _Rest(NamedTuple):

@@ -65,25 +65,28 @@ struct Levels {
 
 constexpr Int NEVER = Int(1) << 60;
 
-// The most cycles of a path that counts, and what comes after a stretch at least: cycles of the NPU, and DMA
-// cycles of weights.
+// The most cycles of a path that counts, and the least times to the border before a stretch and from the border
+// after it on: by set of tensors, `rest_step` apart, and by DMA cycles moved ahead, of which more take less.
 struct Limit {
     Levels levels;
-    const Int *before;  // times of the border before
-    Int most, computes, loads;
+    const Int *before, *rest;
+    Int rest_step, most;
 
-    // Whether every path is beyond it on which a stretch takes so many cycles, and moves so many, from a set of
-    // tensors on. The best amount moved ahead is what the NPU's cycles up to the end do not hide.
-    bool is_beyond(Int set, Int cycles, Int moved) const {
-        if (most >= NEVER) {
-            return false;
+    // The least cycles of a path from a set on to another one, without those of a stretch that moves `places` points
+    // more DMA cycles than it takes: what it leaves moved ahead is so much less than what there was before. A time
+    // falls by no more than the DMA cycles ahead grow, so between points both have the least that they may.
+    Int beside(Int set, Int after, Int places) const {
+        const Int *times = before + set * levels.count, *left = rest + after * rest_step, last = levels.count - 1;
+        const auto begun = [&](Int at) {
+            return at <= last ? times[std::max<Int>(0, at)] : times[last] + (at - last) * levels.width;
+        };
+        Int found = NEVER, time = begun(places);
+        for (Int at = 0; at < last; ++at) {
+            const Int next = begun(places + at + 1);
+            found = std::min(found, std::max(time + left[at + 1], next + left[at] - levels.width));
+            time = next;
         }
-        const Int computed = cycles + computes, all = moved + loads;
-        const Int ahead = std::min(std::max(all - computed, levels.points[0]), levels.points[levels.count - 1]);
-        const Int past = ahead - levels.points[1];
-        const Int place = past < 0 ? 0 : std::min(past / levels.width + 1, levels.count - 1);
-        const Int begun = levels.time(before + set * levels.count, place, ahead);
-        return begun + std::max(computed, all - ahead) > most;
+        return std::min(found, time + left[last]);
     }
 };
 
@@ -126,12 +129,32 @@ struct Places {
     Int count, tensors;
     Int weights;  // DMA cycles of weights of the stretch of which some may be there from before
     const Limit &limit;
+    mutable std::vector<Int> known;  // Limit::beside, by place and points moved, from the fewest on; -1: not yet
     Int of(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & ~LATE; }
     bool late(Int place, Int tensor) const { return of_tensor[place * tensors + tensor] & LATE; }
 
     // Whether no path counts on which the stretch lies so and takes so many NPU and DMA cycles.
     bool is_beyond(Int place, Int cycles, Int moved) const {
-        return limit.is_beyond(moves[place].before, cycles, moved + weights + moves[place].leaving);
+        if (limit.most >= NEVER) {
+            return false;
+        }
+        const Int width = limit.levels.width, end = limit.levels.count - 1;
+        const Int more = moved + weights + moves[place].leaving - cycles;
+        const Int at = std::min(std::max(more >= 0 ? more / width : -((width - 1 - more) / width), -end), end);
+        const Int past = more - at * width;
+        Int besides = beside(place, at) + (at == end ? std::max<Int>(0, past) : 0);
+        if (at < end && past > 0) {
+            besides = std::max(besides, beside(place, at + 1) - width + past);
+        }
+        return besides + cycles > limit.most;
+    }
+
+    Int beside(Int place, Int at) const {
+        const Int ends = limit.levels.count - 1, each = 2 * ends + 1;
+        known.resize(count * each, -1);
+        Int &found = known[place * each + ends + at];
+        found = found < 0 ? limit.beside(moves[place].before, moves[place].after, at) : found;
+        return found;
     }
 
     bool are_beyond(Int cycles, Int moved) const {

@@ -74,6 +74,20 @@ class Levels:
             return times
         return self.before(times, np.arange(len(times)), (self.points - cycles)[None, :])
 
+    def closed_rest(self, times: Cycles) -> Cycles:
+        """The functions of what comes after a border, where whoever has moved more may count as having moved
+        less, and wait to move more."""
+        less = np.minimum.accumulate(times, axis=1) + self.points
+        more = np.minimum.accumulate(less[:, ::-1], axis=1)[:, ::-1] - self.points
+        return np.ascontiguousarray(np.minimum(more, NEVER))
+
+    def rest_at(self, times: Cycles, ahead: Cycles) -> Cycles:
+        """The least that functions of what comes after a border may have at other points ``ahead``."""
+        place = np.clip((ahead - self.points[0]) // self.width, 0, self.levels - 1)
+        past = np.maximum(0, ahead - self.points[place])
+        next_ = np.where(place < self.levels - 1, times[:, np.minimum(place + 1, self.levels - 1)], 0)
+        return np.ascontiguousarray(np.maximum(next_, times[:, place] - past))
+
 
 def grid(most: int, levels: int) -> Levels:
     """Return points as far apart as ``most`` DMA cycles, and those behind, need for so many."""

@@ -70,3 +70,5 @@ class FluidProblem:
     repeats: tuple[tuple[int, int, int], ...] = ()
     """Start, stop and times of runs that come so many times in a row, each time with what the time before has
     left. Inner ones first; neither the first nor the last run is in one."""
+    followed_in: int = 0
+    """Bytes of SharedMemory by which it is decided what is followed; 0 for ``capacity``."""

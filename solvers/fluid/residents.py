@@ -76,7 +76,8 @@ class Residents:
         self.problem, count = problem, len(problem.ops)
         self.crossing = [_crossing(problem, border) for border in range(count + 1)]
         """The largest first."""
-        least = [0] * TRACKED + [problem.capacity // part for part in FURTHER]
+        size = problem.followed_in or problem.capacity
+        least = [0] * TRACKED + [size // part for part in FURTHER]
         self.tracked = [
             [t for t, size in zip(crossing, least, strict=False) if t.bytes > size]
             for crossing in self.crossing

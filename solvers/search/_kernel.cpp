@@ -86,6 +86,7 @@ PyMethodDef functions[] = {
     {"run", run_state, METH_VARARGS, "Search for at most so many more choices; the status."},
     {"column_ways", column_ways, METH_O, "The ways to run a stretch of neighbouring ops."},
     {"reach", column_reach, METH_O, "Improve the times of a border by the ways that lead to it."},
+    {"reach_back", column_reach_back, METH_O, "Improve the times from a border on by the ways that leave it."},
     {nullptr, nullptr, 0, nullptr},
 };
 

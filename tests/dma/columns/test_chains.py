@@ -58,7 +58,7 @@ class _Columns:
         raise AssertionError
 
 
-NO_LIMIT = Limit(NEVER, 0, 0)
+NO_LIMIT = Limit(NEVER, np.zeros(3, np.int64))
 
 
 def ways(

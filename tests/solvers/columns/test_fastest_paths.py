@@ -1,6 +1,7 @@
 """Paths in the order of their cycles, against all chains of ways on a problem small enough to try them."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -85,6 +86,11 @@ def test_a_limit_leaves_out_no_faster_path(name: str, chip: str, size: int, beyo
     assert (first and first.cycles) == (quick and quick.cycles)
     if first is None:
         return
+    less = replace(made.problem, capacity=size * 15 // 16)
+    known = fastest_path(less, made.columns)
+    limits = [first.cycles + first.cycles // (1 << 3 * beyond + 1)]
+    after = fastest_path(less, made.columns, likely=limits, larger=quick)
+    assert (known and known.cycles) == (after and after.cycles)
     limit = first.cycles - 2 + beyond
     limited = least_time(made.problem, made.columns, most=limit).cycles
     assert limited == first.cycles if beyond > 1 else limited > limit

@@ -1,25 +1,22 @@
 """The verifier on plans with cascades: right ones pass, and each wrong one is found for its own reason."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.commands import Command, Compute, DmaStart, DmaWait, Located
+from chipmodel.model.commands import Compute, DmaStart, DmaWait, Located
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
+from tests.support.broken_plans import Commands, cascaded, changed, steps_of
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
-
-Commands = tuple[Command, ...]
-Change = Callable[[Compute], Compute]
 
 
 def convolutions(names: str, height: int, kernel: int = 3) -> Program:
@@ -35,25 +32,12 @@ def convolutions(names: str, height: int, kernel: int = 3) -> Program:
 PROGRAM = convolutions("abc", 12)
 
 
-def cascaded(program: Program, *choices: CascadeChoice) -> Planned:
-    request = PlanRequest(program, LUNA_LIKE, "large-first", "sync")
-    return plan_in_rounds(request, None, with_cascades(program, choices))
-
-
 def planned(rolls: bool, heights: tuple[int, int, int] = (2, 1, 2)) -> Planned:
     return cascaded(PROGRAM, CascadeChoice(("a", "b", "c"), heights, rolls))
 
 
 def faults(commands: Commands, rolls: bool, ops: tuple[str, ...] = ("a", "b", "c")) -> str:
     return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [CascadeOps("a..c", ops, rolls)]))
-
-
-def changed(commands: Commands, label: str, change: Change) -> Commands:
-    return tuple(change(c) if isinstance(c, Compute) and c.label == label else c for c in commands)
-
-
-def steps_of(commands: Commands, op: str) -> list[Compute]:
-    return [c for c in commands if isinstance(c, Compute) and c.op == op]
 
 
 @pytest.mark.parametrize("heights", [(1, 1, 1), (2, 1, 2), (3, 5, 2), (12, 12, 12)])
@@ -125,7 +109,7 @@ def test_a_rolling_buffer_one_row_short_loses_a_row_that_is_needed() -> None:
 
 def test_a_step_that_runs_before_its_rows_are_there() -> None:
     commands = list(planned(True).commands)
-    at = commands.index(steps_of(tuple(commands), "b")[0])
+    at = commands.index(steps_of(commands, "b")[0])
     before = max(i for i in range(at) if isinstance(commands[i], Compute))
     commands[at], commands[before] = commands[before], commands[at]
     assert "'a' is not at" in faults(tuple(commands), True)
@@ -135,7 +119,7 @@ def test_rows_left_out_where_they_may_be_computed_again() -> None:
     commands = planned(False).commands
     first = steps_of(commands, "b")[0]
     short = replace(first, rows=Interval(first.rows.start, first.rows.stop - 1))
-    said = faults(changed(commands, first.label, lambda _: short), False)
+    said = faults(changed(commands, {first.label}, lambda _: short), False)
     assert "does not write 'b'" in said
 
 
@@ -158,7 +142,7 @@ def test_the_touched_bytes_of_a_rolling_buffer() -> None:
         return replace(step, writes=tuple(replace(w, touched=None) for w in step.writes))
 
     first = steps_of(commands, "a")[0]
-    assert "touches bytes [0, 64) of 'a'" in faults(changed(commands, first.label, all_of_it), True)
+    assert "touches bytes [0, 64) of 'a'" in faults(changed(commands, {first.label}, all_of_it), True)
 
 
 def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
@@ -169,7 +153,7 @@ def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
         return replace(step, reads=tuple(replace(r, rolls=False) for r in step.reads))
 
     first = steps_of(commands, "b")[0]
-    assert "is in a rolling buffer" in faults(changed(commands, first.label, fixed), True)
+    assert "is in a rolling buffer" in faults(changed(commands, {first.label}, fixed), True)
 
 
 @pytest.mark.parametrize("ops", ["ac", "a", "ba", "abz"])

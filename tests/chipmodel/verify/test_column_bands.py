@@ -1,24 +1,21 @@
 """The verifier on cascades in bands of columns: right ones pass, wrong ones are found."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute, DmaStart
+from chipmodel.model.commands import Compute, DmaStart
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.pipeline.request import Planned
 from chipmodel.verify.commands import verify
+from tests.support.broken_plans import Change, Commands, cascaded, changed, steps_of
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder
 
-Commands = tuple[Command, ...]
-Change = Callable[[Compute], Compute]
 OPS = ("a", "b", "c")
 
 
@@ -38,8 +35,7 @@ PROGRAM = convolutions()
 def planned(rolls: bool = True, bands: int = 3, memory: int | None = None) -> Planned:
     choice = CascadeChoice(OPS, (1, 2, 1), rolls, bands=bands)
     chip = LUNA_LIKE if memory is None else with_memory(LUNA_LIKE, memory, alignment=1)
-    request = PlanRequest(PROGRAM, chip, "large-first", "sync")
-    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
+    return cascaded(PROGRAM, choice, chip=chip)
 
 
 def members(rolls: bool = True, bands: int = 3) -> CascadeOps:
@@ -50,15 +46,12 @@ def faults(commands: Commands, cascade: CascadeOps | None = None) -> str:
     return "\n".join(verify(PROGRAM, commands, LUNA_LIKE, [cascade or members()]))
 
 
-def changed(commands: Commands, op: str, change: Change, number: int = 1) -> Commands:
-    label = next(
-        c.label for c in commands if isinstance(c, Compute) and c.label.startswith(f"{op} [{number}/")
-    )
-    return tuple(change(c) if isinstance(c, Compute) and c.label == label else c for c in commands)
+def with_step(commands: Commands, op: str, change: Change, number: int = 1) -> Commands:
+    return changed(commands, {steps_of(commands, op)[number - 1].label}, change)
 
 
 def compute_faults(number: int, op: str, change: Change) -> str:
-    return faults(changed(planned().commands, op, change, number))
+    return faults(with_step(planned().commands, op, change, number))
 
 
 @pytest.mark.parametrize("memory", [None, 420])
@@ -92,7 +85,7 @@ def test_the_number_of_bands_must_be_right(bands: int) -> None:
 
 def test_columns_only_in_a_cascade_with_bands() -> None:
     plain = planned(bands=1).commands
-    wrong = changed(plain, "c", lambda step: replace(step, columns=Interval(0, 4)))
+    wrong = with_step(plain, "c", lambda step: replace(step, columns=Interval(0, 4)))
     assert "is in no cascade with bands" in faults(wrong, members(bands=1))
 
 
@@ -114,10 +107,10 @@ def test_other_columns_are_found(columns: Interval | None, message: str) -> None
 def test_rows_of_another_band_are_not_there() -> None:
     """The rolling buffer still has the columns of the band before."""
     commands = planned().commands
-    steps = [c for c in commands if isinstance(c, Compute) and c.op == "b"]
+    steps = steps_of(commands, "b")
     first = next(step for step in steps if step.columns == steps[-1].columns)
     before = steps[steps.index(first) - 1]
-    wrong = changed(commands, "b", lambda s: replace(s, reads=before.reads), steps.index(first) + 1)
+    wrong = with_step(commands, "b", lambda s: replace(s, reads=before.reads), steps.index(first) + 1)
     assert "does not read" in faults(wrong)
 
 

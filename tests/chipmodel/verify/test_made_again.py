@@ -4,17 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
-from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute
-from chipmodel.pipeline.plan_export import plan_of_planned
-from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds
-from chipmodel.plan_file.contents import PlanFile
+from chipmodel.model.commands import Compute
+from chipmodel.pipeline.request import Planned
 from chipmodel.verify.commands import verify
-from chipmodel.verify.plan_file import verify_file
 from tests.chipmodel.cascades.test_recomputed import chain
+from tests.support.broken_plans import cascaded, faults, file_faults, file_of
 from tests.support.chips import LUNA_LIKE
 from tests.support.narrowed import of_kind
 
@@ -24,31 +20,18 @@ AGAIN = ("op1", "op2")
 
 
 def planned(again: tuple[str, ...] = AGAIN) -> Planned:
-    choice = CascadeChoice(OPS, (1,) * len(OPS), again=again)
-    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
-    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
-
-
-def file(plan: Planned) -> PlanFile:
-    return plan_of_planned(plan, LUNA_LIKE, "tiny", ())
-
-
-def faults(changed: PlanFile) -> str:
-    return "\n".join(verify_file(PROGRAM, changed, LUNA_LIKE))
+    return cascaded(PROGRAM, CascadeChoice(OPS, (1,) * len(OPS), again=again))
 
 
 def test_rows_that_are_computed_again_pass_and_make_the_network() -> None:
     plan = planned()
-    assert not faults(file(plan))
-    members = tuple(cascade.members for cascade in plan.schedule.cascades)
-    run = PlanRun(PROGRAM, [plan.commands], LUNA_LIKE.shared_memory.bytes, members)
-    assert not any(verdict.faults for verdict in check_paths(run, {}, 1))
+    assert faults(PROGRAM, plan, plan.commands) == ("", False)
 
 
 def test_their_buffers_are_alive_in_each_round_alone() -> None:
-    buffers = {b.name: b for b in file(planned()).buffers}
+    buffers = {b.name: b for b in file_of(planned()).buffers}
     assert len(buffers["op1 rows"].live) > 1
-    kept = next(b for b in file(planned(())).buffers if b.name == "op1 rows")
+    kept = next(b for b in file_of(planned(())).buffers if b.name == "op1 rows")
     assert len(kept.live) == 1
 
 
@@ -63,9 +46,9 @@ def test_their_buffers_are_alive_in_each_round_alone() -> None:
     ],
 )
 def test_a_plan_has_to_say_what_it_makes_again(again: tuple[str, ...], fault: str) -> None:
-    plan = file(planned())
+    plan = file_of(planned())
     cascades = tuple(replace(each, again=again) for each in plan.cascades)
-    assert fault in faults(replace(plan, cascades=cascades))
+    assert fault in file_faults(PROGRAM, replace(plan, cascades=cascades))
 
 
 def test_rows_are_not_there_after_the_step_that_reads_them() -> None:
@@ -77,13 +60,13 @@ def test_rows_are_not_there_after_the_step_that_reads_them() -> None:
     second = next(n for n in parts if n > read)
     again = of_kind(Compute, commands[second])
     assert again.rows == Interval(0, 1)
-    left: list[Command] = [*commands[:second], *commands[second + 1 :]]
+    left = [*commands[:second], *commands[second + 1 :]]
     members = [cascade.members for cascade in plan.schedule.cascades]
     assert "'op2' at" in "\n".join(verify(PROGRAM, tuple(left), LUNA_LIKE, members))
 
 
 def test_buffers_that_are_alive_all_the_time_are_not_those_of_the_commands() -> None:
-    plan = file(planned())
-    kept = {b.name: b.live for b in file(planned(())).buffers}
+    plan = file_of(planned())
+    kept = {b.name: b.live for b in file_of(planned(())).buffers}
     buffers = tuple(replace(b, live=kept[b.name]) if b.name == "op1 rows" else b for b in plan.buffers)
-    assert "its commands need" in faults(replace(plan, buffers=buffers))
+    assert "its commands need" in file_faults(PROGRAM, replace(plan, buffers=buffers))

@@ -1,56 +1,40 @@
 """The verifier and the machine on recurrent layers in a cascade: right plans pass, wrong ones are found."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
 from chipmodel.cascades.accumulation import in_cascades
-from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
-from chipmodel.execute.check import PlanRun, check_paths
+from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.commands import Command, Compute, Located
+from chipmodel.model.commands import Compute, Located
 from chipmodel.model.schedule import CascadeOps
-from chipmodel.pipeline.plan_export import plan_of_planned
-from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.pipeline.request import Planned
 from chipmodel.verify.cascade_table import CascadeTable
-from chipmodel.verify.plan_file import verify_file
 from chipmodel.verify.sequence import are_in_time
-from tests.support.chips import LUNA_LIKE
+from tests.support.broken_plans import Change, cascaded, changed, faults, steps_of
 from tests.support.recurrent_stacks import HIDDEN, STEPS, stack
 
 PROGRAM = stack(3, "lstm")
 LAYERS = ("l0", "l1", "l2")
-Change = Callable[[Compute], Compute]
 
 
 def planned(heights: tuple[int, ...] = (2, 2, 2), rolls: bool = True) -> Planned:
-    request = PlanRequest(PROGRAM, LUNA_LIKE, "large-first", "sync")
-    choice = CascadeChoice(LAYERS, heights, rolls)
-    return plan_in_rounds(request, None, with_cascades(PROGRAM, [choice]))
+    return cascaded(PROGRAM, CascadeChoice(LAYERS, heights, rolls))
 
 
-def faults(plan: Planned, changes: dict[str, Change]) -> tuple[str, bool]:
-    """What the verifier says of the changed steps, and whether they compute something else."""
-    commands = tuple(
-        changes[c.label](c) if isinstance(c, Compute) and c.label in changes else c for c in plan.commands
-    )
-    members = tuple(cascade.members for cascade in plan.schedule.cascades)
-    file = replace(plan_of_planned(plan, LUNA_LIKE, "tiny", ()), commands=commands)
-    run = PlanRun(PROGRAM, [commands], LUNA_LIKE.shared_memory.bytes, members)
-    wrong = any(verdict.faults for verdict in check_paths(run, {}, 1))
-    return "\n".join(verify_file(PROGRAM, file, LUNA_LIKE)), wrong
-
-
-def steps_of(commands: tuple[Command, ...], op: str) -> list[Compute]:
-    return [each for each in commands if isinstance(each, Compute) and each.op == op]
+def faults_of(labels: Collection[str], change: Change) -> tuple[str, bool]:
+    """What is said of the plan with the steps of these labels changed."""
+    plan = planned()
+    return faults(PROGRAM, plan, changed(plan.commands, labels, change))
 
 
 @pytest.mark.parametrize("heights", [(1, 1, 1), (2, 4, 1), (1, 3, 2), (STEPS, 2, 1), (STEPS,) * 3])
 @pytest.mark.parametrize("rolls", [True, False])
 def test_layers_in_turn_pass_and_compute_the_network(heights: tuple[int, ...], rolls: bool) -> None:
-    assert faults(planned(heights, rolls), {}) == ("", False)
+    plan = planned(heights, rolls)
+    assert faults(PROGRAM, plan, plan.commands) == ("", False)
 
 
 def test_the_first_steps_read_no_state_and_the_last_ones_leave_none() -> None:
@@ -69,7 +53,7 @@ def test_a_state_that_is_not_read_is_found() -> None:
     def change(step: Compute) -> Compute:
         return replace(step, reads=tuple(place for place in step.reads if not of_state(place)))
 
-    said, wrong = faults(planned(), {"l1 [2/4]": change})
+    said, wrong = faults_of(["l1 [2/4]"], change)
     assert "step 'l1 [2/4]' does not read 'l1.state'" in said
     assert wrong
 
@@ -78,7 +62,7 @@ def test_a_state_that_is_not_written_is_found() -> None:
     def change(step: Compute) -> Compute:
         return replace(step, writes=tuple(place for place in step.writes if not of_state(place)))
 
-    said, wrong = faults(planned(), {"l1 [2/4]": change})
+    said, wrong = faults_of(["l1 [2/4]"], change)
     assert "step 'l1 [2/4]' does not write 'l1.state'" in said
     assert wrong
 
@@ -93,7 +77,7 @@ def test_a_state_that_another_layer_destroys_is_found() -> None:
         return replace(step, reads=tuple(reads), writes=tuple(writes))
 
     labels = [each.label for each in steps_of(plan.commands, "l1")]
-    said, wrong = faults(plan, dict.fromkeys(labels, change))
+    said, wrong = faults_of(labels, change)
     assert "step 'l0 [2/4]': 'l0.state' at" in said
     assert wrong
 
@@ -102,7 +86,7 @@ def test_time_steps_in_another_order_are_found() -> None:
     def change(step: Compute) -> Compute:
         return replace(step, rows=Interval(2, 4) if step.rows.start == 0 else Interval(0, 2))
 
-    said, wrong = faults(planned(), {"l1 [1/4]": change, "l1 [2/4]": change})
+    said, wrong = faults_of(["l1 [1/4]", "l1 [2/4]"], change)
     assert "the steps of op 'l1' do not go through its rows one after another" in said
     assert wrong
 

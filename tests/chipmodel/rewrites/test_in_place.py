@@ -3,38 +3,26 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import Compute
 from chipmodel.model.program import Loop, Op, Program, ops
 from chipmodel.model.tree import walk
 from chipmodel.model.work import Vector
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import (
     CHOICES,
-    InPlace,
     PlaceInTensor,
     left_to_move,
-    may_overwrite,
     place_within,
     places_in_concat,
     reuse,
 )
 from chipmodel.verify.commands import verify
-from chipmodel.verify.offsets import check
-from solvers.registry import packers
-from tests.chipmodel.machine.test_simulate import PLAIN
-from tests.fuzz.execution import random_concats
-from tests.support.chips import with_memory
 from tests.support.narrowed import of_kind, some
-from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
 CHIP = load_chip("luna-csk6", ())
@@ -175,17 +163,6 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
     assert [steps[f"conv{layer}"].writes[0].offset - base for layer in range(4)] == [32, 64, 96, 128]
 
 
-def test_a_concat_that_wrongly_claims_inputs_in_place_is_caught() -> None:
-    """A concat that moves nothing although its parts lie elsewhere would leave its output unwritten."""
-    program = inception()
-    planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
-    lazy = tuple(
-        replace(c, cycles=0, phases=()) if isinstance(c, Compute) and c.op == "both" else c
-        for c in planned.commands
-    )
-    assert any("cycles on" in fault for fault in verify(reuse(program, "concat"), lazy, CHIP))
-
-
 def test_places_in_a_concat_are_as_runs_in_rows_and_only_of_inputs_used_once() -> None:
     net = ProgramBuilder("places")
     x = net.input("x", (1, 4, 8, 8))
@@ -208,63 +185,12 @@ def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
     assert left_to_move(program, timed, frozenset({"a", "b"})) is timed
 
 
-def test_an_op_with_two_outputs_overwrites_nothing() -> None:
-    net = ProgramBuilder("two")
-    x = net.conv("a", net.input("x", (1, 4, 8, 8)), 4, 3, pad=1)
-    net.output(net.elementwise("relu", "r", [x]))
-    program = net.build()
-    op = op_named(program, "r")
-    assert may_overwrite(program, op, "a")
-    assert not may_overwrite(program, replace(op, outputs=("r", "a")), "a")
-
-
 def test_inputs_of_the_program_are_not_made_in_a_concat() -> None:
     """They are where the caller put them: the concat has to move them."""
     net = ProgramBuilder("given")
     x, y = net.input("x", (1, 4, 8, 8)), net.input("y", (1, 2, 8, 8))
     net.output(net.vector("concat", "c", [x, y], (1, 6, 8, 8), rows=1))
     assert op_named(reuse(net.build(), "all"), "c").absorbs == ()
-
-
-def test_marking_changes_nothing_else() -> None:
-    program = inception()
-    assert reuse(program, "declared") is program
-    assert reuse(reuse(program, "all"), "none") == reuse(program, "none")
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(
-    st.integers(0, 10**6),
-    st.sampled_from(CHOICES),
-    st.sampled_from(["sync", "ping-pong"]),
-    st.sampled_from([200, 400, 1 << 20]),
-)
-def test_every_plan_is_correct_and_both_machines_agree(
-    seed: int, choice: InPlace, streamer: str, size: int
-) -> None:
-    program = reuse(random_concats(seed), choice)
-    chip = with_memory(PLAIN, size)
-    try:
-        result = run(PlanRequest(program, chip, "large-first", streamer))
-    except DoesNotFit:
-        assume(False)
-        raise
-    commands = lower(result.schedule, result.solved.plan)
-    assert check(result.problem, result.solved.plan) == () or not result.fits
-    if result.fits:
-        assert verify(result.program, commands, chip) == ()
-    assert step_through(commands, chip) == simulate(commands, chip)
-    assert result.trace.cycles >= result.lower_bound_cycles
-
-
-@pytest.mark.parametrize("packer", sorted(packers()))
-def test_in_place_reuse_works_with_every_packer(packer: str) -> None:
-    program = inception()
-    before = plan(PlanRequest(reuse(program, "none"), CHIP, packer, "sync"))
-    after = plan(PlanRequest(reuse(program, "all"), CHIP, packer, "sync"))
-    assert verify(reuse(program, "all"), after.commands, CHIP) == ()
-    assert after.solved.peak < before.solved.peak
 
 
 def addresses(place: PlaceInTensor, size: int) -> list[int]:

@@ -52,10 +52,10 @@ def rows() -> list[str]:
     """One Markdown row a table."""
     lines = ["| table | chip | rows | exact | largest error | largest relative | mean relative |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-    for each in accuracies():
+    for accuracy in accuracies():
         lines.append(
-            f"| {each.table} | {each.chip} | {each.rows} | {each.exact} | {each.largest:g} "
-            f"| {each.largest_relative:.2%} | {each.mean_relative:.3%} |"
+            f"| {accuracy.table} | {accuracy.chip} | {accuracy.rows} | {accuracy.exact} "
+            f"| {accuracy.largest:g} | {accuracy.largest_relative:.2%} | {accuracy.mean_relative:.3%} |"
         )
     return lines
 

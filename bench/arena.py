@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not all(isinstance(node, Op) for node in program.nodes()):
             continue
         requests = tuple(whole_tensors(program))
-        sizes = [each.bytes for each in requests]
-        lives = [(each.first, each.last) for each in requests]
+        sizes = [request.bytes for request in requests]
+        lives = [(request.first, request.last) for request in requests]
         runtime = peak(sizes, greedy_offsets(sizes, lives, [ONLINE] * len(requests)))
         solved = solve(arena_problem(requests), "exact", Limits(SECONDS))
         over.append(runtime / solved.peak - 1)

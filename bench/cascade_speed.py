@@ -131,7 +131,7 @@ def summary(seen: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--chips", default=",".join(CHIPS))
-    parser.add_argument("--networks", default=",".join(f"zoo:{each.name}" for each in networks()))
+    parser.add_argument("--networks", default=",".join(f"zoo:{network.name}" for network in networks()))
     parser.add_argument("--tries", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=600)
     asked = parser.parse_args()

@@ -122,7 +122,7 @@ def export(name: str, folder: Path) -> dict[str, object]:
             torch.onnx.export(module, inputs, path, opset_version=OPSET, dynamo=False)
         except torch.onnx.errors.UnsupportedOperatorError:  # the older exporter does not know every operator
             torch.onnx.export(module, inputs, path, opset_version=OPSET, dynamo=True, external_data=False)
-    held = {id(each): each.numel() for each in module.parameters()}
+    held = {id(parameter): parameter.numel() for parameter in module.parameters()}
     return {"name": name, "macs": counter.get_total_flops() // 2, "parameters": sum(held.values())}
 
 

@@ -58,7 +58,8 @@ def install_table(installations: Sequence[Installation]) -> None:
     print(HEAD)
     with tempfile.TemporaryDirectory() as folder:
         sources = {
-            each.revision: Path(folder) / f"of-{each.revision or 'checkout'}" for each in installations
+            installation.revision: Path(folder) / f"of-{installation.revision or 'checkout'}"
+            for installation in installations
         }
         for revision, source in sources.items():
             source.mkdir()
@@ -116,7 +117,7 @@ def _package_sizes(environment: Path) -> Iterator[tuple[str, float]]:
         if entry.name.startswith(INSTALLERS):
             continue
         files = [entry] if entry.is_file() else [each for each in entry.rglob("*") if each.is_file()]
-        yield entry.name, sum(each.stat().st_size for each in files) / 1e6
+        yield entry.name, sum(file.stat().st_size for file in files) / 1e6
 
 
 def _run(command: Sequence[str], folder: Path) -> FinishedProcess:

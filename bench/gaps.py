@@ -106,7 +106,7 @@ def row(network: str, name: str, part: int, program: Program, chip: Chip, args: 
     bounded = time.process_time() - began
     size, cycles = chip.shared_memory.bytes, result.trace.cycles
     proofs = proven_cycles(result.program, chip, result.trace.path)
-    proven = max((each.cycles for each in proofs if has_turns(each.space)), default=0)
+    proven = max((proof.cycles for proof in proofs if has_turns(proof.space)), default=0)
     bound = replace(result.bound, cycles=max(result.bound.cycles, proven))
     return GapRow(network, name, part, size, cycles, bound, (planned, bounded), proven)
 
@@ -147,7 +147,7 @@ def cases(args: argparse.Namespace) -> Iterator[tuple[str, str, int, Program, Ch
 
 def drawn(count: int) -> Iterator[tuple[str, str]]:
     """So many networks that are not among ``NETWORKS``, each with a chip, by a seed."""
-    draw, names = Random(SEED), sorted({each.name for each in networks()} - {*NETWORKS})
+    draw, names = Random(SEED), sorted({network.name for network in networks()} - {*NETWORKS})
     draw.shuffle(names)
     few = (name for name in names if sum(1 for _ in load(f"zoo:{name}").ops()) <= MOST_OPS)
     yield from ((name, draw.choice(CHIPS)) for name in islice(few, count))

@@ -100,7 +100,7 @@ def tier_problem(program: Program, tiers: Sequence[Tier]) -> TierProblem:
     BadInput for a program with branches or loops, which the source does not have."""
     if not all(isinstance(node, Op) for node in program.body):
         raise BadInput(f"{program.name} has branches or loops", hint="zoo:hardnet has none")
-    ample = sum(each.bytes for each in program.tensors.values())
+    ample = sum(tensor.bytes for tensor in program.tensors.values())
     asked = ChipTierProblem(program, load_chip("luna-arcs"), ample, scratch_bytes).problem
 
     def remote(block: TierBlock) -> TierBlock:

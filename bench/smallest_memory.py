@@ -74,7 +74,7 @@ def _row(network: str, chip: str, overrides: tuple[str, ...]) -> str:
         f"{alone.total_cycles:,}",
         f"{cascaded.shared_memory_bytes / 1024:,.1f}",
         f"{cascaded.total_cycles:,}",
-        f"{len(cascaded.cascades)} ({sum(each.bands > 1 for each in cascaded.cascades)})",
+        f"{len(cascaded.cascades)} ({sum(cascade.bands > 1 for cascade in cascaded.cascades)})",
         f"{100 * (cascaded.shared_memory_bytes / answer.lower_bound_bytes - 1):.1f}%",
         VELA_KIB.get(network, ""),
         MCUNETV2_KIB.get(network, ""),

@@ -206,7 +206,7 @@ def cells(row: Row, folder: Path, seconds: float | None) -> tuple[str, ...]:
     cycles = (row.cycles, result.trace.cycles, exact)
     gaps = ("" if each is None else f"{each / bound.cycles - 1:.2%}" for each in cycles)
     numbers = (*cycles, bound.cycles, bound.of_any_plan)
-    shown = ("-" if each is None else f"{each:,}" for each in numbers)
+    shown = ("-" if number is None else f"{number:,}" for number in numbers)
     return (row.network, str(row.mib), *shown, *gaps, " + ".join(f"{each:.1f}" for each in times))
 
 

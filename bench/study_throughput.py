@@ -71,7 +71,7 @@ def measured(tasks: tuple[PointTask, ...], workers: int, folder: Path) -> Clock:
     def watch(rows: Sequence[Row]) -> None:
         clock(rows)
         if clock.rows == len(tasks):
-            clock.processor = sum(processor_seconds(each.process.pid or 0) for each in pool.workers)
+            clock.processor = sum(processor_seconds(worker.process.pid or 0) for worker in pool.workers)
 
     with opened(path) as store:
         store.ask(StudyHeader("throughput", "", "", STUDY, code_version(), 0), [task.key for task in tasks])

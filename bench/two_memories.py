@@ -74,9 +74,9 @@ def _row(model: Path, plan: SplitArena, folder: Path, library: str, includes: Se
 def _spanning(model: Path, plan: SplitArena) -> bytes:
     read = read_model(model, Place(str(model)))
     offsets = [-1] * sum(len(graph.tensors) for graph in read.subgraphs)
-    for each in plan.answer.places:
-        if each.request.tensor is not None:
-            offsets[each.request.tensor] = each.offset + (APART if each.in_psram else 0)
+    for place in plan.answer.places:
+        if place.request.tensor is not None:
+            offsets[place.request.tensor] = place.offset + (APART if place.in_psram else 0)
     return with_offline_plan(read.data, offsets, Place(str(model)))
 
 

@@ -215,7 +215,7 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
         except Exception as error:
             named = getattr(distribution, "_path", "a package")
             warn_caller(PluginIgnored(f"{named} has entry points that cannot be read: {error}"))
-    return tuple(each for plugins in found.values() for each in plugins)
+    return tuple(plugin for plugins in found.values() for plugin in plugins)
 
 
 def _plugins_of(distribution: Distribution) -> Iterator[Plugin]:

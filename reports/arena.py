@@ -21,8 +21,8 @@ def page(answer: ArenaAnswer) -> TablePage:
     )
     title, rows = _alive(answer)
     placed = [
-        (each.name, count(each.bytes), f"{each.first} to {each.last}", _offset(answer, each))
-        for each in answer.requests
+        (request.name, count(request.bytes), f"{request.first} to {request.last}", _offset(answer, request))
+        for request in answer.requests
         if answer.offsets
     ]
     tables = (
@@ -84,7 +84,7 @@ def _saved(answer: ArenaAnswer) -> str:
 
 def largest_alive(requests: tuple[ArenaRequest, ...]) -> list[ArenaRequest]:
     """The requests that are alive in the scope in which most bytes are."""
-    scopes = {each.first for each in requests}
-    sets = ([each for each in requests if each.first <= at <= each.last] for at in sorted(scopes))
+    scopes = {request.first for request in requests}
+    sets = ([request for request in requests if request.first <= at <= request.last] for at in sorted(scopes))
     nothing: list[ArenaRequest] = []
     return max(sets, key=lambda alive: sum(each.bytes for each in alive), default=nothing)

@@ -22,7 +22,7 @@ def headline(answer: DecodeAnswer) -> str:
 
 def finding(answer: DecodeAnswer) -> str:
     """Tokens a second at the shortest and the longest context, and what the cache does meanwhile."""
-    known = [(each.tokens, each.token) for each in answer.lengths if each.token]
+    known = [(length.tokens, length.token) for length in answer.lengths if length.token]
     if not known:
         return f"no token with a cache was planned{answer.reason and f': {answer.reason}'}"
     speeds = " and ".join(
@@ -36,7 +36,9 @@ def finding(answer: DecodeAnswer) -> str:
 
 def length_rows(answer: DecodeAnswer) -> list[tuple[str, ...]]:
     """The lengths, under ``HEADS``."""
-    return [(f"{each.tokens:,}", _prompt(each.prefill), *_token_cells(each)) for each in answer.lengths]
+    return [
+        (f"{length.tokens:,}", _prompt(length.prefill), *_token_cells(length)) for length in answer.lengths
+    ]
 
 
 def _prompt(run: TimedRun | None) -> str:
@@ -63,7 +65,7 @@ Known = Sequence[tuple[int, TokenRun]]
 
 def page(answer: DecodeAnswer) -> TablePage:
     """Every length, with charts of speed and memory."""
-    known = [(each.tokens, each.token) for each in answer.lengths if each.token]
+    known = [(length.tokens, length.token) for length in answer.lengths if length.token]
     against = "against the length of the context."
     charts = (
         PageChart(

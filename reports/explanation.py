@@ -36,7 +36,7 @@ def sentences(answer: TimeExplanation) -> Iterator[str]:
             others = "; ".join(each.cause.words for each in explaining[1:3])
             yield f"So {'does' if len(explaining) == 2 else 'do'} {others}."
         return
-    nearer = [each for each in answer.causes if 0 < (answer.covers(each) or 0) < 2]
+    nearer = [tried for tried in answer.causes if 0 < (answer.covers(tried) or 0) < 2]
     if nearer:
         yield f"No single cause that the model knows explains it. The nearest: {_led(answer, nearer[0])}."
     elif answer.other:
@@ -78,26 +78,26 @@ def cause_rows(answer: TimeExplanation) -> list[tuple[str, ...]]:
     """The causes that change something, under ``HEADS``, the nearest first."""
     return [
         (
-            each.cause.words,
-            _time(each.milliseconds),
-            percent(each.milliseconds / answer.measured),
-            percent(answer.covers(each) or 0.0),
+            tried.cause.words,
+            _time(tried.milliseconds),
+            percent(tried.milliseconds / answer.measured),
+            percent(answer.covers(tried) or 0.0),
         )
-        for each in answer.causes
-        if each.milliseconds is not None and each.milliseconds != answer.predicted
+        for tried in answer.causes
+        if tried.milliseconds is not None and tried.milliseconds != answer.predicted
     ]
 
 
 def page(answer: TimeExplanation) -> TablePage:
     """The sentences, and every cause that was tried: those that change something, and the others with why."""
     rest = [
-        (each.cause.words, each.reason if each.milliseconds is None else "nothing changes")
-        for each in answer.causes
-        if each.milliseconds is None or each.milliseconds == answer.predicted
+        (tried.cause.words, tried.reason if tried.milliseconds is None else "nothing changes")
+        for tried in answer.causes
+        if tried.milliseconds is None or tried.milliseconds == answer.predicted
     ]
     tables = (
         PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer), most=LISTED),
-        PageTable("others", "Changes without effect or without a run", ("change", "why"), rest),
+        PageTable("others", "Changes without tried or without a run", ("change", "why"), rest),
     )
     return TablePage("explain", answer.workload, f"on {answer.chip}", tuple(sentences(answer)), (), tables)
 

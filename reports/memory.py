@@ -92,8 +92,8 @@ def gap(answer: MemoryAnswer) -> str:
 def cascade_rows(answer: MemoryAnswer) -> list[tuple[str, str, str]]:
     """The cascades of the smallest plan: first and last op, number, most rows of a step, and bands."""
     return [
-        (f"{each.ops[0]} .. {each.ops[-1]}", count(len(each.ops)), _rows(each))
-        for each in answer.with_cascades.cascades
+        (f"{cascade.ops[0]} .. {cascade.ops[-1]}", count(len(cascade.ops)), _rows(cascade))
+        for cascade in answer.with_cascades.cascades
     ]
 
 

@@ -18,7 +18,7 @@ HEADS = ("number", ">value", ">less", ">time", ">more", ">time")
 
 def headline(answer: SensitivityAnswer) -> str:
     """The numbers that matter most, and how many do not matter at all."""
-    moving = [each for each in answer.fields if each.span(answer.milliseconds) > 0]
+    moving = [field for field in answer.fields if field.span(answer.milliseconds) > 0]
     what = f"{answer.milliseconds:,.3f} ms"
     early = (
         f" {answer.cut_short} of {len(answer.fields)} numbers were not varied to the end."
@@ -39,10 +39,10 @@ def _both(each: VariedField, answer: SensitivityAnswer) -> str:
 def field_rows(answer: SensitivityAnswer) -> list[tuple[str, ...]]:
     """The numbers that matter, under ``HEADS``."""
     return [
-        (each.field, each.value, *_cells(each.less, less), *_cells(each.more, more))
-        for each in answer.fields
-        if each.span(answer.milliseconds) > 0
-        for less, more in [each.changes(answer.milliseconds)]
+        (field.field, field.value, *_cells(field.less, less), *_cells(field.more, more))
+        for field in answer.fields
+        if field.span(answer.milliseconds) > 0
+        for less, more in [field.changes(answer.milliseconds)]
     ]
 
 
@@ -52,7 +52,7 @@ def _cells(run: VariedRun, change: float | None) -> tuple[str, str]:
 
 def refused_rows(answer: SensitivityAnswer) -> list[tuple[str, str, str]]:
     """The values that leave no run: number, value, reason."""
-    runs = [(each.field, run) for each in answer.fields for run in (each.less, each.more)]
+    runs = [(field.field, run) for field in answer.fields for run in (field.less, field.more)]
     return [(name, run.value, run.reason) for name, run in runs if run.milliseconds is None]
 
 
@@ -86,7 +86,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
 
 def tornado(answer: SensitivityAnswer) -> Chart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
-    found = [each for each in answer.fields if each.span(answer.milliseconds) > 0][:MOST_BARS]
+    found = [field for field in answer.fields if field.span(answer.milliseconds) > 0][:MOST_BARS]
     traces = [_bars(answer, found, kind) for kind in COLOURS]
     names = axis("", type="category", categoryarray=[each.field for each in reversed(found)])
     changes = axis("change of time", tickformat="+.3~%")

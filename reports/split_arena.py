@@ -24,7 +24,7 @@ def page(answer: SplitArenaAnswer) -> TablePage:
         SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit_bytes)}"),
         SummaryTile("Accesses to Psram", f"{count(answer.price)} {answer.unit}", _proven(answer)),
     )
-    stays = [each for each in answer.places if not each.in_psram]
+    stays = [place for place in answer.places if not place.in_psram]
     tables = (
         PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
         PageTable("psram", "In Psram", _heads(answer), _rows(answer.moved), most=SHOWN),
@@ -64,9 +64,9 @@ def _heads(answer: SplitArenaAnswer) -> tuple[str, ...]:
 
 def _rows(places: tuple[ArenaPlace, ...] | list[ArenaPlace]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for each in places:
-        asked = each.request
-        numbers = (each.offset, asked.reads, asked.writes, each.price)
+    for place in places:
+        asked = place.request
+        numbers = (place.offset, asked.reads, asked.writes, place.price)
         scopes = f"{asked.first} to {asked.last}"
         rows.append((asked.name, count(asked.bytes), scopes, *(count(number) for number in numbers)))
     return rows

@@ -8,6 +8,6 @@ from reports.template import PLAIN, PageScript, render
 
 def render_tables(page: TablePage) -> str:
     """The page as text, with a script only if it has charts; a table without rows is left out."""
-    figures = {each.id: each.chart.figure for each in page.charts if each.chart}
+    figures = {chart.id: chart.chart.figure for chart in page.charts if chart.chart}
     script = PageScript(("charts.js", "plots.js"), {"charts": figures}) if figures else None
     return render("tables.html.j2", {"page": page}, PLAIN, script)

@@ -108,4 +108,4 @@ class SplitArenaAnswer:
     @property
     def moved(self) -> tuple[ArenaPlace, ...]:
         """What lies in Psram, the most expensive first."""
-        return tuple(sorted((each for each in self.places if each.in_psram), key=lambda each: -each.price))
+        return tuple(sorted((place for place in self.places if place.in_psram), key=lambda each: -each.price))

@@ -107,4 +107,4 @@ class DecodeAnswer:
     @property
     def fits(self) -> bool:
         """Whether there is a plan at every length."""
-        return all(each.prefill and (each.token or each.tokens == 1) for each in self.lengths)
+        return all(length.prefill and (length.token or length.tokens == 1) for length in self.lengths)

@@ -67,15 +67,15 @@ class TimeExplanation:
         """Each cause and where it leads: times in milliseconds, shares of 1."""
         return [
             {
-                "cause": each.cause.words,
-                "set": each.cause.changes,
-                "streamer": each.cause.streamer,
-                "milliseconds": each.milliseconds,
-                "ratio": None if each.milliseconds is None else each.milliseconds / self.measured,
-                "of_the_way": self.covers(each),
-                "reason": each.reason,
+                "cause": tried.cause.words,
+                "set": tried.cause.changes,
+                "streamer": tried.cause.streamer,
+                "milliseconds": tried.milliseconds,
+                "ratio": None if tried.milliseconds is None else tried.milliseconds / self.measured,
+                "of_the_way": self.covers(tried),
+                "reason": tried.reason,
             }
-            for each in self.causes
+            for tried in self.causes
         ]
 
     @property
@@ -91,8 +91,8 @@ class TimeExplanation:
     @property
     def explaining(self) -> tuple[TriedCause, ...]:
         """The causes that come near and go at least half of the way."""
-        far = (each for each in self.causes if (self.covers(each) or 0) >= HALF)
-        return tuple(each for each in far if each.factor(self.measured) <= NEAR)
+        far = (tried for tried in self.causes if (self.covers(tried) or 0) >= HALF)
+        return tuple(tried for tried in far if tried.factor(self.measured) <= NEAR)
 
     def covers(self, tried: TriedCause) -> float | None:
         """The share of the way from predicted to measured that a cause goes, in factors; None for no run."""

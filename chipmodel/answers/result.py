@@ -238,7 +238,7 @@ class Result:
     @property
     def hidden_cycles(self) -> int:
         """Cycles during which an op was on the NPU and a transfer in a channel."""
-        work = [each for each in self.trace.events if not each.cause]
+        work = [event for event in self.trace.events if not event.cause]
         npu, dma = ([Interval(e.start, e.stop) for e in work if e.unit == unit] for unit in UNITS)
         alone, both = (*merged(npu), *merged(dma)), merged((*npu, *dma))
         return sum(map(len, alone)) - sum(map(len, both))

@@ -43,7 +43,7 @@ class VariedField:
 
     def span(self, milliseconds: float) -> float:
         """The largest change in either direction; 0 without a run."""
-        return max(abs(each or 0.0) for each in self.changes(milliseconds))
+        return max(abs(change or 0.0) for change in self.changes(milliseconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ class SensitivityAnswer:
     @property
     def cut_short(self) -> int:
         """How many fields were not varied to the end, so that they are not ranked."""
-        return sum(CUT_SHORT in (each.less.reason, each.more.reason) for each in self.fields)
+        return sum(CUT_SHORT in (field.less.reason, field.more.reason) for field in self.fields)
 
     @property
     def idle(self) -> tuple[str, ...]:
         """Fields that change nothing, as far as there is a run."""
-        still = (each for each in self.fields if each.span(self.milliseconds) == 0)
+        still = (field for field in self.fields if field.span(self.milliseconds) == 0)
         return tuple(each.field for each in still if any(c == 0 for c in each.changes(self.milliseconds)))

@@ -70,7 +70,7 @@ class Arena(ToldAnswer):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """A request a row: tensors, and what kernels ask for."""
         keys = ("name", "bytes", "first", "last", "tensor")
-        return [{key: getattr(each, key) for key in keys} for each in self.answer.requests]
+        return [{key: getattr(request, key) for key in keys} for request in self.answer.requests]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -200,10 +200,10 @@ def _summary(plan: PlanFile, chip: Chip) -> str:
     number = len(plan.buffers) + sum(len(core.buffers) for core in plan.cores)
     many = f" on {len(plan.cores)} cores" if plan.cores else ""
     proven = "".join(
-        f"; no fewer than {each.cycles:,} cycles ({each.space}"
-        + "".join(f"; {name}={given}" for name, given in each.path)
+        f"; no fewer than {bound.cycles:,} cycles ({bound.space}"
+        + "".join(f"; {name}={given}" for name, given in bound.path)
         + ")"
-        for each in plan.bounds
+        for bound in plan.bounds
     )
     return f"{number} buffers{many}, peak {plan.peak_bytes:,} B of {chip.shared_memory.bytes:,} B{proven}"
 
@@ -211,7 +211,7 @@ def _summary(plan: PlanFile, chip: Chip) -> str:
 def _packing(text: str, called: str, source: PackingSource) -> Verification:
     """The offsets, the status and the certificate of a packing."""
     claim = read_claim(text, called)
-    memories = {each.name: f"{each.start}-{each.stop}" for each in claim.memories}
+    memories = {memory.name: f"{memory.start}-{memory.stop}" for memory in claim.memories}
     table = packing_table(source, claim.capacity, memories)
     with stage(f"checking {called}"):
         verdict = judge(table.problem, claim)

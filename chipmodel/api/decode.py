@@ -211,7 +211,7 @@ def _token(at: AtLength, chip: Chip, length: int, options: PlanOptions) -> Token
     found = result and steady_of(result)
     if not result or not found:
         return None
-    moved = {each.part.name for each in result.schedule.transfers if not each.part.weights}
+    moved = {transfer.part.name for transfer in result.schedule.transfers if not transfer.part.weights}
     caches = {name: program.tensors[name].bytes for name in program.states}
     off_chip = (name for name, last in program.states.items() if {name, last} & moved)
     loads = found.moved.get("load weights", 0)

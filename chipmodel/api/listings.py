@@ -56,7 +56,8 @@ def chips() -> tuple[Mapping[str, str], ...]:
 def networks() -> tuple[Mapping[str, str], ...]:
     """Return every built-in network: its ``name`` as ``load`` takes it, ``title`` and ``source``."""
     return tuple(
-        {"name": f"zoo:{each.name}", "title": each.title, "source": each.source} for each in zoo_networks()
+        {"name": f"zoo:{network.name}", "title": network.title, "source": network.source}
+        for network in zoo_networks()
     )
 
 

@@ -70,7 +70,7 @@ class FittedChip(TableAnswer):
     @property
     def changes(self) -> Mapping[str, tuple[float, float]]:
         """What was fitted, before and after, by field of the chip."""
-        return {each.path: (float(each.before), float(each.after)) for each in self.result.changes}
+        return {change.path: (float(change.before), float(change.after)) for change in self.result.changes}
 
     @property
     def comparisons(self) -> Mapping[str, TableComparison]:

@@ -97,13 +97,13 @@ class Packing(PageAnswer):
         """A buffer a row; its offset is None without a plan."""
         return [
             {
-                "buffer": each.name,
-                "lower": min((live.start for live in each.live), default=0),
-                "upper": max((live.stop for live in each.live), default=0),
-                "bytes": each.bytes,
-                "offset": self.offsets.get(each.name),
+                "buffer": buffer.name,
+                "lower": min((live.start for live in buffer.live), default=0),
+                "upper": max((live.stop for live in buffer.live), default=0),
+                "bytes": buffer.bytes,
+                "offset": self.offsets.get(buffer.name),
             }
-            for each in self.answer.problem.buffers
+            for buffer in self.answer.problem.buffers
         ]
 
     def to_html(self) -> str:

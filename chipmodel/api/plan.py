@@ -120,13 +120,13 @@ class ProgramPlan(TableAnswer):
         """A buffer a row."""
         return [
             {
-                "buffer": each.name,
-                "offset": each.offset,
-                "bytes": each.bytes,
-                "first_position": min((live.start for live in each.live), default=0),
-                "end_position": max((live.stop for live in each.live), default=0),
+                "buffer": buffer.name,
+                "offset": buffer.offset,
+                "bytes": buffer.bytes,
+                "first_position": min((live.start for live in buffer.live), default=0),
+                "end_position": max((live.stop for live in buffer.live), default=0),
             }
-            for each in self.file.buffers
+            for buffer in self.file.buffers
         ]
 
     def table_page(self) -> TablePage:
@@ -140,7 +140,7 @@ class ProgramPlan(TableAnswer):
             SummaryTile("Forecast", f"{self.forecast_cycles:,.0f}", "cycles without contention"),
             *bound,
         )
-        rows = [[each["buffer"], *(f"{each[key]:,}" for key in list(each)[1:])] for each in self.rows()]
+        rows = [[row["buffer"], *(f"{row[key]:,}" for key in list(row)[1:])] for row in self.rows()]
         heads = ("buffer", ">offset", ">bytes", ">first position", ">end position")
         hint = "A buffer is alive from its first position up to its end; a position is a step of the plan."
         table = PageTable("buffers", "Buffers", heads, rows, hint)

@@ -85,8 +85,11 @@ def _with_fields(chip: str, overrides: Sequence[str]) -> str:
 
 def _refuse_other_inferences(plan: PlanFile, program: Program, called: str) -> None:
     """Refuse a plan of another number of inferences in a row than the program makes: no step would match."""
-    commands = (*plan.commands, *(each for core in plan.cores for each in core.commands))
-    made = next((each.iterations for each in commands if isinstance(each, Repeat) and each.name == LOOP), 1)
+    commands = (*plan.commands, *(command for core in plan.cores for command in core.commands))
+    made = next(
+        (command.iterations for command in commands if isinstance(command, Repeat) and command.name == LOOP),
+        1,
+    )
     own_loop = program.inferences == 1 and any(node.name == LOOP for node in program.nodes())
     if made != program.inferences and not own_loop:
         hint = (

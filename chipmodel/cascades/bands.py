@@ -40,7 +40,7 @@ class ColumnBands:
 
     def turns(self, name: str, columns: Iterable[Interval], groups: int) -> ColumnsInTurn:
         """The ``columns`` of a tensor by band, for each of ``groups`` groups of a band."""
-        of_group = tuple(each for each in columns for _ in range(groups))
+        of_group = tuple(column for column in columns for _ in range(groups))
         return ColumnsInTurn(self.of_channels[name], self.of_columns[name], of_group)
 
     def columns(self, name: str, op: int) -> tuple[Interval, ...]:

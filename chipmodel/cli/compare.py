@@ -76,9 +76,11 @@ def compare(
 def _given() -> set[str]:
     """The options on the command line."""
     context = click.get_current_context()
-    options = [each for each in context.command.params if isinstance(each, click.Option)]
+    options = [parameter for parameter in context.command.params if isinstance(parameter, click.Option)]
     written = click.core.ParameterSource.COMMANDLINE
-    return {label_of(each) for each in options if context.get_parameter_source(each.name or "") is written}
+    return {
+        label_of(option) for option in options if context.get_parameter_source(option.name or "") is written
+    }
 
 
 def _refuse(options: Collection[str], why: str, hint: str) -> None:

@@ -143,9 +143,9 @@ def _print(document: dict[str, Any], json_file: str | None) -> None:
     else:
         say(_words(document))
     errors = document["errors"]
-    for each in errors[:SHOWN_ERRORS]:
-        first = each["error"].partition("\nTraceback")[0]
-        remark(f"failed, {each['points']:,} point{'s' * (each['points'] != 1)}: {first}")
+    for error in errors[:SHOWN_ERRORS]:
+        first = error["error"].partition("\nTraceback")[0]
+        remark(f"failed, {error['points']:,} point{'s' * (error['points'] != 1)}: {first}")
     if len(errors) > SHOWN_ERRORS:
         remark(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all")
 

@@ -57,7 +57,7 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
     running = SECONDS_PER_PAIR * len(requests) ** 2
     solved = solve(problem, packer, replace(limits, deadline=limits.deadline.before(running)))
     _check(problem, solved.plan, "the packer's")
-    sizes = [each.bytes for each in requests]
+    sizes = [request.bytes for request in requests]
     alone = _as_run(requests, [ONLINE] * len(requests))
     tried = [(peak(sizes, alone), RUNTIME, alone)]
     for name, given in ((solved.planner, _given(requests, solved)), (RUNTIME, alone)):
@@ -115,7 +115,9 @@ def with_arena_plan(data: bytes, answer: ArenaAnswer, where: Place) -> bytes:
 
 def _as_run(requests: Sequence[ArenaRequest], given: Sequence[int]) -> list[int]:
     return greedy_offsets(
-        [each.bytes for each in requests], [(each.first, each.last) for each in requests], given
+        [request.bytes for request in requests],
+        [(request.first, request.last) for request in requests],
+        given,
     )
 
 
@@ -140,7 +142,7 @@ def _by_tensor(
 def _kernel_bytes(requests: Sequence[ArenaRequest]) -> int:
     """The most memory that kernels ask for at one operator."""
     by_scope: Counter[int] = Counter()
-    for each in requests:
-        if each.tensor is None:
-            by_scope[each.last] += each.bytes
+    for request in requests:
+        if request.tensor is None:
+            by_scope[request.last] += request.bytes
     return max(by_scope.values(), default=0)

@@ -161,7 +161,7 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
         cycles=result.trace.cycles,
         lower_bound=result.lower_bound_cycles,
         bound_space=result.bound.space,
-        cascades=tuple(each.name for each in result.schedule.cascades),
+        cascades=tuple(cascade.name for cascade in result.schedule.cascades),
         milliseconds=request.chip.milliseconds(result.trace.cycles),
         peak=result.solved.peak,
         psram_bytes=result.fit.psram.bytes,

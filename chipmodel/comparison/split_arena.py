@@ -43,7 +43,7 @@ def split_arena(
     """
     refuse_unrunnable(model, source)
     requests = arena_requests(model)
-    prices = [_price(each, chip) for each in requests]
+    prices = [_price(request, chip) for request in requests]
     blocks = _blocks(requests)
     kernels = {name: [SRAM] for name in blocks if not name.isdecimal()}
     costs = {name: prices[int(name)] if name.isdecimal() else 0 for name in blocks}
@@ -68,7 +68,7 @@ def split_arena(
         psram_bytes=psram,
         sram_limit_bytes=limits_of[SRAM],
         psram_limit_bytes=limits_of[PSRAM],
-        price=sum(each.price for each in places if each.in_psram),
+        price=sum(place.price for place in places if place.in_psram),
         price_lower_bound=chosen.lower_bound,
         tail_estimate_bytes=tail_estimate(model),
         unknown_kernels=unknown_kernels(model),
@@ -94,7 +94,7 @@ def _blocks(requests: Sequence[ArenaRequest]) -> Mapping[str, Buffer]:
         if each.tensor is not None and each.bytes
     }
     name, last = "", -1
-    kernels = (each for each in requests if each.tensor is None and each.bytes)
+    kernels = (request for request in requests if request.tensor is None and request.bytes)
     for each in sorted(kernels, key=lambda each: each.first):
         name = name if name and each.first <= last else f"kernels from {each.first}"
         before = found.get(name)

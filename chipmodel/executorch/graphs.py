@@ -102,9 +102,9 @@ def submodules(module: FxModule, node: FxNode) -> list[FxModule]:
     if node.op != "call_function":
         return []
     found: list[FxModule] = []
-    for each in node.args:
-        if getattr(each, "op", "") == "get_attr":
-            inner = getattr(module, str(getattr(each, "target", "")), None)
+    for arg in node.args:
+        if getattr(arg, "op", "") == "get_attr":
+            inner = getattr(module, str(getattr(arg, "target", "")), None)
             if hasattr(inner, "graph"):
                 found.append(cast("FxModule", inner))
     return found

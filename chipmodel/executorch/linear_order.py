@@ -85,8 +85,8 @@ def _laid_out(module: FxModule, start: int) -> PlacedGraph:
         began = position
         position += 1
         runs: list[PlacedGraph] = []
-        for each in submodules(module, node):
-            runs.append(_laid_out(each, position))
+        for submodule in submodules(module, node):
+            runs.append(_laid_out(submodule, position))
             position = runs[-1].spans[-1].stop if runs[-1].spans else position
         if runs:
             position += 1

@@ -75,7 +75,7 @@ def placed(
     for mem_id, buffers in fixed.items():
         packings.solved[mem_id] = _smallest(Problem(tuple(buffers)), packer, limits)
     if memories:
-        rest = [each for each in storages if each.mem_id is None or each.mem_id in known]
+        rest = [storage for storage in storages if storage.mem_id is None or storage.mem_id in known]
         _choose(packings, rest, memories, padding, packer, limits)
     for problem, solved in packings.solved.values():
         if faults := check_fast(problem, solved.plan):
@@ -104,8 +104,10 @@ def _choose(
 ) -> None:
     """Choose a memory for every buffer, and pack each memory."""
     index = {memory.mem_id: number for number, memory in enumerate(memories)}
-    buffers = [each.buffer for each in storages]
-    allowed = {each.buffer.name: [index[each.mem_id]] for each in storages if each.mem_id is not None}
+    buffers = [storage.buffer for storage in storages]
+    allowed = {
+        storage.buffer.name: [index[storage.mem_id]] for storage in storages if storage.mem_id is not None
+    }
     spaces = [max(0, memory.bytes - padding) for memory in memories]
     limits = limits or packer_named(packer).limits or Limits()
     chosen = choose_memories(buffers, spaces, allowed, packer, limits)
@@ -142,7 +144,10 @@ def _joined(
         for name, number in _objects(problem, solved.plan, len(places)).items():
             places[name] = StoragePlace(mem_id, solved.plan.offsets[name], number)
     return PlacedStorages(
-        tuple(places[each.buffer.name] for each in storages), tuple(sizes), tuple(bounds), *packings.spilled
+        tuple(places[storage.buffer.name] for storage in storages),
+        tuple(sizes),
+        tuple(bounds),
+        *packings.spilled,
     )
 
 

@@ -144,7 +144,7 @@ class ExecutorchPlanner:
         answer = ExecutorchAnswer(
             sizes=plan.sizes,
             lower_bounds=plan.lower_bounds,
-            tensors=sum(len(each.specs) for each in buffers),
+            tensors=sum(len(buffer.specs) for buffer in buffers),
             buffers=len(buffers),
             spilled_bytes=plan.spilled_bytes,
             spilled_bound=plan.spilled_bound,

@@ -18,11 +18,11 @@ Kind = TypeVar("Kind")
 def read_as(kind: type[Kind], path: str, values: Values, **given: Any) -> Kind:
     """Return a dataclass ``kind``: its fields are ``given``, or else what ``values`` have below ``path`` by
     the same name; what neither has keeps its default."""
-    for each in fields(kind):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        paths = (f"{path}.{each.name}{unit}" for unit in UNITS)
-        found = next((at for at in paths if at in values and each.name not in given), None)
+    for field in fields(kind):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        paths = (f"{path}.{field.name}{unit}" for unit in UNITS)
+        found = next((at for at in paths if at in values and field.name not in given), None)
         if found is not None:
-            given[each.name] = _typed(str(each.type), values[found])
+            given[field.name] = _typed(str(field.type), values[found])
     return kind(**given)
 
 

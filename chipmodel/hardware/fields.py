@@ -92,7 +92,7 @@ def children(path: str) -> tuple[str, ...]:
     inside = memory_path(path)
     if path == GROUP or inside:
         return _children(inside[1] if inside else "", FURTHER) if inside else ("NAME",)
-    found = _children(path, FIELDS) or tuple(each[len(path) + 1 :] for each in _plugin_fields(path))
+    found = _children(path, FIELDS) or tuple(field[len(path) + 1 :] for field in _plugin_fields(path))
     return found if path else (*found, GROUP)
 
 

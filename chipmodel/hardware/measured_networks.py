@@ -127,17 +127,17 @@ class NetworkClass:
     @property
     def held_out_error(self) -> float:
         """The same of predictions by fits that have not seen a network's family."""
-        return fmean(abs(each.held_out / each.measured - 1) for each in self.networks)
+        return fmean(abs(network.held_out / network.measured - 1) for network in self.networks)
 
     @property
     def count(self) -> int:
         """How many networks there are; one that was measured with several settings of the chip is one."""
-        return len({each.workload.partition(" ")[0] for each in self.networks})
+        return len({network.workload.partition(" ")[0] for network in self.networks})
 
     @property
     def families(self) -> Mapping[str, int]:
         """How many networks there are of each family."""
-        return Counter(each.family for each in self.networks)
+        return Counter(network.family for network in self.networks)
 
     @property
     def promises(self) -> bool:
@@ -196,7 +196,9 @@ class NetworkClass:
         G. K. Smyth, Linear models and empirical Bayes methods, 2004, doi:10.2202/1544-6115.1027 (spreads).
         """
         families = self.families
-        ratios = sorted((each.measured / each.held_out, 1 / families[each.family]) for each in self.networks)
+        ratios = sorted(
+            (network.measured / network.held_out, 1 / families[network.family]) for network in self.networks
+        )
         every = len(families)
         needed = (min(every, SHARE * (every + 1) + 1) if self.is_known else every) - 1e-9
         found = (_from(ratios[first:], needed) for first in range(len(ratios)))
@@ -211,8 +213,8 @@ class NetworkClass:
 def _students(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
     """The interval of one more than these few families, their logarithms spread about as on other boards."""
     found: dict[str, list[float]] = {}
-    for each in networks:
-        found.setdefault(each.family, []).append(log(each.measured / each.held_out))
+    for network in networks:
+        found.setdefault(network.family, []).append(log(network.measured / network.held_out))
     families = [fmean(ratios) for ratios in found.values()]
     middle, others = fmean(families), len(families) - 1
     squares = PRIOR * SPREAD**2 + sum((ratio - middle) ** 2 for ratio in families)

@@ -118,8 +118,8 @@ def _computed(program: Program, chip: Chip, op: Op, step: Step, event: Event) ->
             "cpu_cycle" if on_cpu(chip.npu, op) else "npu_cycle": max(0, event.worked - launch),
             f"mac_int{8 if bits <= 8 else 16 if bits <= 16 else 32}": _macs(op, step),
             "weight_byte": _read_in_place(program, op, step),
-            "read_byte": sum(_bytes(program, op, each) for each in step.reads),
-            "written_byte": sum(_bytes(program, op, each) for each in step.writes),
+            "read_byte": sum(_bytes(program, op, read) for read in step.reads),
+            "written_byte": sum(_bytes(program, op, write) for write in step.writes),
         }
     )
 
@@ -128,7 +128,7 @@ def _macs(op: Op, step: Step) -> int:
     """MACs of a step: its share of the op's, also of the columns."""
     work = op.work
     done = work.macs * len(step.rows) * len(step.channels) // (work.rows * work.channels)
-    share = next((each.part.share for each in step.writes), None)
+    share = next((write.part.share for write in step.writes), None)
     if step.columns is None or share is None or not share.banded:
         return done
     return done * len(step.columns) // share.of_columns

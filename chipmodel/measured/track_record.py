@@ -48,7 +48,7 @@ def track_record(program: Program, chip: Chip) -> TrackRecord | None:
 def _only_with(like: NetworkClass, chip: Chip) -> list[str]:
     """The settings that all networks of a class were measured with, and that ``chip`` has not."""
     first, *others = (row.workload.split()[1:] for row in like.networks)
-    shared = [setting for setting in first if all(setting in each for each in others)]
+    shared = [setting for setting in first if all(setting in other for other in others)]
     return [each for each in shared if not chip.has(each)]
 
 

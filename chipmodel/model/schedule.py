@@ -360,9 +360,11 @@ def renamed(
 
     def named(operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
         # Most schedules that are built change few names: what stays is not copied.
-        if all(buffers.get(each.buffer, each.buffer) == each.buffer for each in operands):
+        if all(buffers.get(operand.buffer, operand.buffer) == operand.buffer for operand in operands):
             return operands
-        return tuple(replace(each, buffer=buffers.get(each.buffer, each.buffer)) for each in operands)
+        return tuple(
+            replace(operand, buffer=buffers.get(operand.buffer, operand.buffer)) for operand in operands
+        )
 
     result: list[StepNode] = []
     for node in body:

@@ -117,6 +117,6 @@ def op_phases(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
 
 def _without_weights(phases: tuple[Phase, ...], cycles: int) -> tuple[Phase, ...]:
     """The phases of an op that reads its weights in place: none of these pass SharedMemory's ports."""
-    quiet = (replace(each, kind="configure") if each.kind == "weights" else each for each in phases)
-    further = cycles - sum(each.cycles for each in phases)
+    quiet = (replace(phase, kind="configure") if phase.kind == "weights" else phase for phase in phases)
+    further = cycles - sum(phase.cycles for phase in phases)
     return (*((Phase("configure", further),) if further else ()), *quiet)

@@ -49,7 +49,7 @@ def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, columns
             return max(1, int(width_factor(npu, bits) * _recurrent(ethos, work, bits)))
         case Conv() | Pool() | Matmul():
             if convs := convs_of_mean(op.kind, work):
-                sums = ((replace(op, kind="depthwise_conv", work=each), each) for each in convs)
+                sums = ((replace(op, kind="depthwise_conv", work=conv), conv) for conv in convs)
                 total = sum(least_ethos_cycles(npu, ethos, *each, columns) for each in sums)
                 return max(1, total + int(width_factor(npu, bits) * adding_up(ethos, convs)))
             times, layer = layer_of(work, bits, is_depthwise(op, work))

@@ -168,7 +168,9 @@ def convs_of_mean(kind: str, work: object) -> tuple[Conv, ...]:
         rows, columns = 1, rows * columns
     most = max(1, min(MEAN_ROWS, MEAN_ELEMENTS // columns))
     heights = (min(most, rows - start) for start in range(0, rows, most))
-    return tuple(Conv(Window(each, columns, 1, 1, each, columns), depth, depth, depth) for each in heights)
+    return tuple(
+        Conv(Window(height, columns, 1, 1, height, columns), depth, depth, depth) for height in heights
+    )
 
 
 def layer_of(work: Conv | Pool | Matmul, bits: int, depthwise: bool) -> tuple[int, Layer]:

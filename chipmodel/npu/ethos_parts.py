@@ -79,7 +79,7 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     read = input_block(ethos, layer, high, wide, deep)
     possible = fits(ethos, layer, (high, wide, deep), read)
     possible[:, 0, 0] = True  # what ``choose_block`` takes where no block fits
-    blocks = BlockSizes(*(each[possible] for each in np.broadcast_arrays(deep, high, wide, *read)))
+    blocks = BlockSizes(*(array[possible] for array in np.broadcast_arrays(deep, high, wide, *read)))
     tile = np.minimum(blocks.high, made.height), np.minimum(blocks.wide, made.width)
     most_high = given.height * (tile[0] / made.height if rows_cut else 1)
     most_wide = given.width * (tile[1] / made.width if columns_cut else 1)

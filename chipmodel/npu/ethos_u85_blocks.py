@@ -149,7 +149,7 @@ def _cost(layer: Layer, block: tuple[Counts, ...], inside: tuple[Counts, ...]) -
     elements = single(made.elements)
     sides = made.height, made.width, made.depth
     parts = [single(size) / each.astype(single) for size, each in zip(sides, block, strict=True)]
-    whole = [np.ceil(each) for each in parts]
+    whole = [np.ceil(part) for part in parts]
     if layer.reach == (layer.input.height, layer.input.width) and made.height * made.width == 1:
         cost = elements / (block[0].astype(single) * block[1].astype(single) * block[2].astype(single))
     else:

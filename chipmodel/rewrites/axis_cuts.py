@@ -64,7 +64,7 @@ def axis_cut(
     """The cut whose parts of about a quarter of ``capacity`` bytes move in the least time; None where the
     bytes of the outputs lie in an order that axes do not describe, or differently from each other."""
     made = memory_digits(outputs[0])
-    if made is None or any(memory_digits(each) != made for each in outputs[1:]):
+    if made is None or any(memory_digits(output) != made for output in outputs[1:]):
         return None
     steps = _common_steps(made, inputs, follows, outputs[0].shape)
     digits = [digit for each in made for digit in _split(each, steps.get(each.axis, ()))]
@@ -202,7 +202,7 @@ def _divisions(
     for rows in range(1 if needs.weighted else len(sizes) + 1):
         for channels in range(1 if needs.fixed else len(sizes) - rows + 1):
             inside = prod(sizes[rows + channels :])
-            if any(inside * DTYPE_BITS[each.dtype] % 8 for each in outputs):
+            if any(inside * DTYPE_BITS[output.dtype] % 8 for output in outputs):
                 continue
             if needs.channels and prod(sizes[rows : rows + channels]) != needs.channels:
                 continue
@@ -242,8 +242,8 @@ def _with_splits(
     count = len(rows) * len(channels)
     inputs, outputs = tensors
     made = by_rows_and_channels(place[0], cut.rows, place[1], cut.channels)
-    size = sum(made.bytes(each.bytes) for each in outputs)
-    cost = count * sum(_cost(made, each.bytes) for each in outputs)
+    size = sum(made.bytes(output.bytes) for output in outputs)
+    cost = count * sum(_cost(made, output.bytes) for output in outputs)
     operands: list[OperandAxes | None] = []
     box = cut.box(*place)
     for axes, tensor in zip(cut.operands, inputs, strict=True):

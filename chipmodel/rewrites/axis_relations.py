@@ -70,7 +70,7 @@ def relations(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relati
     if op.kind in ("expand", "tile"):
         return (_repeated(inputs[0].shape, out),) if len(inputs) == 1 else None
     found = _moved(work, along, inputs[0].shape, out)
-    if found is None or any(each.shape != out for each in outputs):
+    if found is None or any(output.shape != out for output in outputs):
         return None
     others = (found if each.shape == inputs[0].shape else (None,) * len(each.shape) for each in inputs[1:])
     return (found, *others)

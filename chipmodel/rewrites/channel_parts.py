@@ -50,7 +50,7 @@ def may_split_channels(program: Program, op: Op, count: int) -> bool:
         return False
     channels = out.shape[axis]
     weights = [program.weights[name] for name in op.weights]
-    if any(each.bytes % channels or each.elements % channels for each in weights):
+    if any(weight.bytes % channels or weight.elements % channels for weight in weights):
         return False
     match work:
         case Conv(solid=False, summed=None, batch=1):

@@ -68,7 +68,7 @@ def layout_as(shape: tuple[int, ...], stored: Storage) -> Layout | None:
     if stored.shape == shape:
         return stored.layout
     layouts = (usual_layout(shape), *LAYOUTS)
-    return next((each for each in layouts if Storage(shape, each).same_order(stored)), None)
+    return next((layout for layout in layouts if Storage(shape, layout).same_order(stored)), None)
 
 
 def _wished(tensor: Tensor, wishes: Mapping[str, Layout]) -> Storage:

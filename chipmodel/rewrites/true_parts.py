@@ -73,9 +73,9 @@ def _divides(op: Op, inputs: Seen, outputs: Seen) -> bool:
     """Whether rows and channels of everything that is cut are whole bytes."""
     work = op.work
     lines = work.rows * work.channels * (work.batch if isinstance(work, Recurrent) else 1)
-    if isinstance(work, Recurrent) and any(_is_last_state(work, each) for each in outputs):
+    if isinstance(work, Recurrent) and any(_is_last_state(work, output) for output in outputs):
         return False
-    if any(each.bytes % lines or each.elements % lines for each in outputs):
+    if any(output.bytes % lines or output.elements % lines for output in outputs):
         return False
     for index, each in enumerate(inputs):
         if index not in op.whole and each.bytes % _input_lines(op, index):

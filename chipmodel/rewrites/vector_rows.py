@@ -134,7 +134,7 @@ def _counts(axis: int, kept: tuple[int | None, ...], own: tuple[int, ...], other
 def _divided(work: Vector, inputs: Seen, outputs: Seen) -> Vector:
     """``work`` with the most rows, at most as many, that divide the bytes of all that is cut."""
     cut = [each.bytes for i, each in enumerate(inputs) if i not in work.broadcast and each.bytes]
-    return replace(work, rows=max(1, gcd(work.rows, *cut, *(each.bytes for each in outputs))))
+    return replace(work, rows=max(1, gcd(work.rows, *cut, *(output.bytes for output in outputs))))
 
 
 def _divides(work: Vector, inputs: Seen, outputs: Seen) -> bool:

@@ -98,5 +98,5 @@ def lock_faults(lock: Lock, tasks: Iterable[PointTask], rows: Iterable[Row]) -> 
 def differences(row: Row, other: Row) -> Mapping[str, tuple[object, object]]:
     """The values, but times, in which two rows of one point differ, by their names."""
     one, two = row.timeless, other.timeless
-    values = {each.name: (getattr(one, each.name), getattr(two, each.name)) for each in fields(Row)}
+    values = {field.name: (getattr(one, field.name), getattr(two, field.name)) for field in fields(Row)}
     return {name: pair for name, pair in values.items() if pair[0] != pair[1]}

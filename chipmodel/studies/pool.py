@@ -101,9 +101,9 @@ class LocalPool:
         try:
             for _ in range(min(self._number, len(waiting))):
                 self.workers.append(self._started())
-            while waiting or any(each.task for each in self.workers):
-                ready = wait([each.pipe for each in self.workers], TICK_SECONDS)
-                heard = [each for each in self.workers if each.pipe in ready]
+            while waiting or any(worker.task for worker in self.workers):
+                ready = wait([worker.pipe for worker in self.workers], TICK_SECONDS)
+                heard = [worker for worker in self.workers if worker.pipe in ready]
                 yield [row for each in heard for row in self._heard(each, waiting)]
         finally:
             for each in self.workers:

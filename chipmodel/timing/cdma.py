@@ -163,7 +163,7 @@ class _Stages:
     def later(self, first: _Stages, rounds: int) -> _Stages:
         """This state after ``rounds`` more repetitions of what happened since ``first``."""
         shift = (self.requested - first.requested) * rounds
-        times = {each.name: getattr(self, each.name) + shift for each in fields(self)}
+        times = {field.name: getattr(self, field.name) + shift for field in fields(self)}
         reads, writes = (self.reads - first.reads) * rounds, (self.writes - first.writes) * rounds
         return _Stages(**{**times, "reads": self.reads + reads, "writes": self.writes + writes})
 

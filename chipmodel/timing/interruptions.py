@@ -74,7 +74,7 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
         yield Interruption("refresh", interval, ceil(length), (load, store))
     if isinstance(chip.dma, DramDma) and chip.dma.memory.t_refi_ns:
         clocks = dram.refresh_clocks(chip.dma, chip.psram.clock_mhz)
-        busy, opening = (ceil(rescaled(each, psram, core)) for each in clocks)
+        busy, opening = (ceil(rescaled(clock, psram, core)) for clock in clocks)
         interval = chip.dma.memory.t_refi_ns * chip.core_mhz / 1000
         yield Interruption("refresh", interval, busy, None, opening)
     if chip.cpu.psram_every:

@@ -144,7 +144,7 @@ class CascadeTable:
         operands = list(enumerate(op.inputs))
         for place in step.reads:
             part = place.part
-            own = next((each for each in operands if each[1] == part.name), None)
+            own = next((operand for operand in operands if operand[1] == part.name), None)
             maker = None if part.weights or place.rolls else self.maker(op.name, part.name)
             if own is not None and not part.weights:
                 operands.remove(own)

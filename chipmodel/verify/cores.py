@@ -48,7 +48,9 @@ def verify_cores(
 ) -> tuple[str, ...]:
     """Describe the first ``MAX_VIOLATIONS`` violations of each core's commands and its ``cascades``."""
     faults: list[str] = []
-    runs = [{node_name(each) for each in commands if isinstance(each, Anchor)} for commands in streams]
+    runs = [
+        {node_name(command) for command in commands if isinstance(command, Anchor)} for commands in streams
+    ]
     core_of: dict[str, int] = {}
     for node in program.body:
         on = [core for core, names in enumerate(runs) if node.name in names]
@@ -296,13 +298,13 @@ def _overlaps(uses: Mapping[_PsramRange, Sequence[_RangeUse]], progress: _CorePr
         return all(_ends_before(a, b, progress) for a in uses[one] for b in uses[other])
 
     before: list[_PsramRange] = []
-    for each in sorted(uses):
-        before = [other for other in before if other.stop > each.start]
+    for use in sorted(uses):
+        before = [other for other in before if other.stop > use.start]
         for other in before:
-            if 0 <= other.core == each.core or done(each, other) or done(other, each):
+            if 0 <= other.core == use.core or done(use, other) or done(other, use):
                 continue
-            yield f"{other} and {each} share Psram [{each.start}, {min(other.stop, each.stop)})"
-        before.append(each)
+            yield f"{other} and {use} share Psram [{use.start}, {min(other.stop, use.stop)})"
+        before.append(use)
 
 
 def _ends_before(a: _RangeUse, b: _RangeUse, progress: _CoreProgress) -> bool:

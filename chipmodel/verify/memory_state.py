@@ -190,7 +190,9 @@ class MemoryState:
             offset = found.addresses.stop
         follows = all(a.channels.stop == b.channels.start for a, b in pairwise(pieces))
         begins = bool(pieces) and begin_alike(share, pieces[0])
-        whole = sum((Coverage().add(each).area for each in pieces), Fraction(0)) == Coverage().add(share).area
+        whole = (
+            sum((Coverage().add(piece).area for piece in pieces), Fraction(0)) == Coverage().add(share).area
+        )
         return offset == place.addresses.stop and begins and follows and whole
 
     def misplaced(self, place: Located) -> str | None:

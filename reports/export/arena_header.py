@@ -13,6 +13,6 @@ from reports.template import render_text
 
 def arena_header(answer: SplitArenaAnswer) -> str:
     """The header's text; its namespace is called after the model."""
-    tensors = [each for each in answer.places if each.request.tensor is not None]
+    tensors = [place for place in answer.places if place.request.tensor is not None]
     values = {"answer": answer, "tensors": tensors, "space": f"{prefix_of(answer.source)}_arena"}
     return render_text("arena.h.j2", values, {"commented": commented})

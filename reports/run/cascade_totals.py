@@ -205,8 +205,10 @@ def reloads_words(plan: CascadePlan, most: int = 6) -> str:
 
 def kept_words(cascades: Sequence[CascadeTotals]) -> str:
     """What cascades save of the bytes of the tensors inside, in a sentence."""
-    held, whole = (sum(getattr(each, key) for each in cascades) for key in ("held_bytes", "whole_bytes"))
-    tensors = plural(sum(len(each.tensors) for each in cascades), "tensor")
+    held, whole = (
+        sum(getattr(cascade, key) for cascade in cascades) for key in ("held_bytes", "whole_bytes")
+    )
+    tensors = plural(sum(len(cascade.tensors) for cascade in cascades), "tensor")
     return f"{tensors} of {size(whole)} exist only as {size(held)} of rows ({percent(ratio(held, whole))})"
 
 
@@ -214,12 +216,12 @@ def cascades_table(cascades: Sequence[CascadeTotals]) -> Table:
     """A row for each cascade, at 80 columns."""
     rows = (
         (
-            each.name,
-            *(count(len(parts)) for parts in (each.ops, each.plan.steps)),
-            heights_words(each),
-            *map(size, (each.held_bytes, each.whole_bytes, each.weight_bytes)),
+            cascade.name,
+            *(count(len(parts)) for parts in (cascade.ops, cascade.plan.steps)),
+            heights_words(cascade),
+            *map(size, (cascade.held_bytes, cascade.whole_bytes, cascade.weight_bytes)),
         )
-        for each in cascades[:MOST_CASCADES]
+        for cascade in cascades[:MOST_CASCADES]
     )
     heads = ("cascade", ">ops", ">steps", ">rows/step", ">held", ">whole", ">weights")
     return plain_table("Cascades", heads, rows, {"cascade": NAME_WIDTH}, gap=1)
@@ -230,7 +232,7 @@ def cascade_remarks(cascades: Sequence[CascadeTotals]) -> list[tuple[str, str]]:
     if not cascades:
         return []
     remarks = [(f"Cascades ({len(cascades):,})", kept_words(cascades))]
-    for each in cascades[:2]:
-        reloads = f"; {reloads_words(each.plan, 2)}" if each.plan.reloaded else ""
-        remarks.append((f"Cascade of {plural(len(each.ops), 'op')}", f"{ops_words(each)}{reloads}"))
+    for cascade in cascades[:2]:
+        reloads = f"; {reloads_words(cascade.plan, 2)}" if cascade.plan.reloaded else ""
+        remarks.append((f"Cascade of {plural(len(cascade.ops), 'op')}", f"{ops_words(cascade)}{reloads}"))
     return remarks

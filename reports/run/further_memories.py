@@ -63,8 +63,8 @@ def memory_parts(result: Result) -> dict[str, list[str]]:
     """Return what each further memory holds at some time: tensors, and ops whose weights lie there."""
     found: dict[str, set[str]] = {memory.name: set() for memory in result.chip.memories}
     schedule = result.schedule
-    homes = [(each.memory, each.part) for each in schedule.transfers]
-    homes += [(each.memory, each.part) for each in schedule.moves]
+    homes = [(transfer.memory, transfer.part) for transfer in schedule.transfers]
+    homes += [(move.memory, move.part) for move in schedule.moves]
     for memory, part in homes:
         if memory in found:
             found[memory].add(f"weights of {part.name}" if part.weights else part.name)

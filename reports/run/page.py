@@ -101,7 +101,7 @@ def render_page(
         "saved": saved,
         "states": states,
         "searched": search_words(result.schedule.state_search) if result.schedule.state_search else "",
-        "cascades": [_cascade_row(each, sums) for each in cascades],
+        "cascades": [_cascade_row(cascade, sums) for cascade in cascades],
         "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
         "vendor_rows": vendor_rows(result),

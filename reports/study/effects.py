@@ -37,7 +37,7 @@ def field_steps(study: StudyResults, found: Sequence[Design] | None = None) -> t
 def _steps(name: str, found: Sequence[Design]) -> list[FieldStep]:
     by_value: dict[str, dict[object, Design]] = {}
     for design in found:
-        others = tuple(each for each in design.settings if each[0] != name)
+        others = tuple(setting for setting in design.settings if setting[0] != name)
         if design.value(name):
             by_value.setdefault(design.value(name), {})[design.workload, others] = design
     values = list(by_value)

@@ -79,7 +79,7 @@ def render_study(study: StudyResults) -> str:
         "methods": methods(study),
         "threats": threats(study),
         "sweeps": sweeps,
-        "sufficient_memories": [_memory_cells(each, study) for each in sufficient_memories(found)],
+        "sufficient_memories": [_memory_cells(memory, study) for memory in sufficient_memories(found)],
         "candidates": design_rows(study) if study.requirements and found else [],
         "candidate_heads": _numeric(design_heads(study)) if found else (),
         "steps": step_rows(field_steps(study, found)),

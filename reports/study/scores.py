@@ -69,7 +69,7 @@ def score_table(
     """The heads of the columns in which any planner has something, and each planner with its cells."""
     split = metric is PEAK and any(mergers_lose(score.rows) for score in scores)
     cells = [{**score_cells(score), **(loss_cells(score) if split else {})} for score in scores]
-    heads = [head for head in cells[0] if any(each[head] for each in cells)]
+    heads = [head for head in cells[0] if any(cell[head] for cell in cells)]
     return heads, [(s.planner, [c[head] for head in heads]) for s, c in zip(scores, cells, strict=True)]
 
 

@@ -69,11 +69,11 @@ def _losses(study: StudyResults) -> Table:
 def _memories(study: StudyResults) -> Table:
     rows = [
         (
-            *(each.workload, format_bytes(each.smallest.bytes)),
-            *(f"{of.milliseconds:,.3f}" for of in (each.smallest, each.best)),
-            format_bytes(each.least.bytes),
+            *(memory.workload, format_bytes(memory.smallest.bytes)),
+            *(f"{of.milliseconds:,.3f}" for of in (memory.smallest, memory.best)),
+            format_bytes(memory.least.bytes),
         )
-        for each in sufficient_memories(designs(study))
+        for memory in sufficient_memories(designs(study))
     ]
     title = "Smallest SharedMemory within 5% of the best latency"
     return ruled_table(("workload", ">smallest", ">ms", ">best ms", ">fits from"), rows, title)

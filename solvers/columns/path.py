@@ -418,7 +418,7 @@ class _Rests:
         loads = [*accumulate(reversed(weights), initial=0)][::-1]
         ahead = (cycles - levels.points for cycles in loads)
         self.times = [np.maximum(*each) for each in zip(computes, ahead, strict=True)]
-        """By point, for all sets of tensors."""
+        """Cycles by point, for all sets of tensors."""
         each = (n * columns.least_cycles(run) for run, n in enumerate(amounts.times))
         self.least = max(sum(each), loads[0])
         """The least cycles of a path."""

@@ -138,7 +138,7 @@ class _Match:
             if node is last:
                 continue
             readers = self.view.readers.get(node.output, ())
-            if node.output in self.view.kept or any(each.name not in own for each in readers):
+            if node.output in self.view.kept or any(reader.name not in own for reader in readers):
                 return False
         return True
 

@@ -199,7 +199,11 @@ def _sees_image(view: GraphView, chain: _PadChain) -> bool:
     pads, axes = _joined_pads(pool, chain.amounts), len(image)
     kernel, out = pool.integers("kernel_shape"), view.facts[pool.output].shape[2:]
     strides = pool.integers("strides") or (1,) * axes
-    if len(kernel) != axes or len(strides) != axes or any(each != 1 for each in pool.integers("dilations")):
+    if (
+        len(kernel) != axes
+        or len(strides) != axes
+        or any(integer != 1 for integer in pool.integers("dilations"))
+    ):
         return False
     return all(
         pads[axis] < kernel[axis] and (out[axis] - 1) * strides[axis] - pads[axis] < image[axis]

@@ -124,7 +124,7 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     if len(factors) > 1 or any(_open(tensor) and name not in shapes for name, tensor in inputs.items()):
         raise BadInput("open sizes of inputs differ", hint="give every open input the same first size")
     (factor,) = factors
-    return replace(model, subgraphs=tuple(_multiplied(each, factor) for each in model.subgraphs))
+    return replace(model, subgraphs=tuple(_multiplied(subgraph, factor) for subgraph in model.subgraphs))
 
 
 def _open(tensor: TfliteTensor) -> bool:

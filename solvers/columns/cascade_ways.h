@@ -39,8 +39,11 @@ public:
             }
             measure(stripe);
             for (Int set = 0; set < Int(again.size()); ++set) {
-                if (hold_weights(again[set])) {
-                    for (Int place = 0; place < places_.count; ++place) {
+                const Int held = hold_weights(again[set]);
+                runs_.clear();
+                for (Int place = 0; place < places_.count; ++place) {
+                    const Int moved = loaded_cycles_ + turns_cycles_;
+                    if (held <= places_.room[place] && !places_.is_beyond(place, total_, moved)) {
                         take_place(place, {number, set, stripe, 0});
                     }
                 }
@@ -278,9 +281,9 @@ private:
         found.computed = compute;
     }
 
-    // Weights of the set `again` take turns in one buffer; those of other ops stay. False where one of them
-    // would be loaded once, or there is no room for any place.
-    bool hold_weights(Int again) {
+    // Weights of the set `again` take turns in one buffer; those of other ops stay. The most bytes at a step
+    // beside what passes or stays; no end of them where one of the set would be loaded once.
+    Int hold_weights(Int again) {
         again_ = again;
         buffers_ = inside_;
         loaded_cycles_ = turn_bytes_ = turns_cycles_ = turns_first_ = turns_wait_ = turns_computed_ = 0;
@@ -314,7 +317,7 @@ private:
         Span turn{-1, -1};
         for (Int op = 0; op < stretch_.count(); ++op) {
             if (is_again(op) && turns[op] < 2) {
-                return false;
+                return ENDLESS;
             }
             if (is_again(op)) {
                 turn = {turn.start < 0 ? spans_[op].start : std::min(turn.start, spans_[op].start),
@@ -338,7 +341,7 @@ private:
             bytes += change;
             most = std::max(most, bytes);
         }
-        return most <= *std::max_element(places_.room, places_.room + places_.count);
+        return most;
     }
 
     static void add_changes(std::vector<std::pair<Int, Int>> &changes, const Buffer &buffer) {
@@ -401,7 +404,9 @@ private:
             }
         }
         const Int room = places_.room[place];
-        if (places_.is_beyond(place, total_ + wait, loads + stores)) {
+        wait = std::max(wait, apart - std::min(total_, beside));
+        const Int in_order = std::max(total_ + wait, chip_.whole ? 0 : meanwhile.cycles());
+        if (places_.is_beyond(place, in_order, loads + stores)) {
             return;
         }
         const Int bytes = fullest();
@@ -416,10 +421,11 @@ private:
                 at_end += buffer.stop == end ? buffer.single : 0;
             }
         }
-        wait = std::max(wait, apart - std::min(total_, beside));
-        const Int in_turn = chip_.whole ? 0 : std::max(meanwhile.cycles(), run(place, depth));
-        const Int busy = std::max(total_ + wait, in_turn);
+        const Int busy = std::max(in_order, chip_.whole ? 0 : run(place, depth));
         const Int late = needed(place, true, busy), cycles = busy + late + (chip_.last ? last : 0);
+        if (places_.is_beyond(place, cycles, loads + stores)) {
+            return;
+        }
         best_.push_back({place,
                          {bytes, first, at_end, needed(place, false, busy), cycles, loads, stores, -ENDLESS, -behind, 0},
                          made_by,
@@ -434,6 +440,20 @@ private:
     // are free for them: a store when a step has made a stripe, a load when the stripe has been read that it follows
     // in a buffer.
     Int run(Int place, Int depth) {
+        std::vector<bool> passes(places_.tensors + 1, depth > 1);
+        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+            passes[tensor] = stretch_.tensors[tensor].role != INSIDE && places_.of(place, tensor) == PASSES;
+        }
+        for (const auto &[known, clock] : runs_) {
+            if (known == passes) {
+                return clock;
+            }
+        }
+        runs_.emplace_back(passes, run_steps(passes, depth));
+        return runs_.back().second;
+    }
+
+    Int run_steps(const std::vector<bool> &passes, Int depth) {
         Int clock = 0, engine = 0, weights = 0;
         auto move = [&](Int cycles) { return engine = std::max(engine, clock) + cycles; };
         auto transfer = [&](Running &now, Int turn) {
@@ -443,9 +463,9 @@ private:
         };
         running_.clear();
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
-            const Int role = stretch_.tensors[tensor].role;
-            if (role != INSIDE && places_.of(place, tensor) == PASSES) {
-                running_.push_back({&turns_[tensor], role == INPUT, 0, std::vector<Int>(turns_[tensor].size(), 0)});
+            if (passes[tensor]) {
+                const bool input = stretch_.tensors[tensor].role == INPUT;
+                running_.push_back({&turns_[tensor], input, 0, std::vector<Int>(turns_[tensor].size(), 0)});
             }
         }
         for (Running &now : running_) {
@@ -607,6 +627,7 @@ private:
     std::vector<Passing> passing_;
     std::vector<std::vector<Turn>> turns_;  // by tensor
     std::vector<Running> running_;
+    std::vector<std::pair<std::vector<bool>, Int>> runs_;  // cycles of all steps, by what passes
     std::vector<Int> computed_, begins_, first_read_, ends_, begun_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;

@@ -238,6 +238,9 @@ private:
         }
         const Int busy = std::max(compute_ + apart, chip_.whole ? 0 : meanwhile.cycles());
         const Int cycles = busy + late + (chip_.last ? last : 0);
+        if (places_.is_beyond(place, cycles, loads + stores)) {
+            return;
+        }
         first = std::max(first, std::max(passed + tail, loaded + latest) - busy);
         const bool whole = stripes_ == 1 || !passes;
         best_.push_back({place,

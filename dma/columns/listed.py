@@ -86,8 +86,11 @@ class ListedWays:
 
     def least_cycles(self, run: int) -> int:
         """The least NPU cycles of a run in any way: in a cascade it may run in bands."""
-        inside, npu = self._inside(run), self.chip.npu
-        return min(least_cycles(npu, inside, columns=True), least_cycles(npu, self.ops[run]))
+        op, inside, npu = self.ops[run], self._inside(run), self.chip.npu
+        key, known = (self._numbers.shape_of[op.name], inside.accumulator), self._numbers.least
+        if key not in known:
+            known[key] = min(least_cycles(npu, inside, columns=True), least_cycles(npu, op))
+        return known[key]
 
     def _is_tried(self, start: int, stop: int) -> bool:
         return stop - start <= LONGEST or tuple(op.name for op in self.ops[start:stop]) in self.own.chains

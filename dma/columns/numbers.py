@@ -34,6 +34,8 @@ class SharedNumbers:
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
+        self.least: dict[tuple[object, ...], int] = {}
+        """The least NPU cycles of ops, by shape and accumulator."""
         self.alike: dict[object, Stretch | None] = {}
         """Cascades, by what they depend on (``ChainOps.key``)."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from solvers.columns.kernel import AFTER, BEFORE, COMES, FREE, LATE, OUTPUT, PASSES, STAYS, Border, Stretch
-from solvers.fluid.amounts import Fitting, FluidAmounts
+from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.problem import FluidTensor
 from solvers.fluid.residents import Move
 
@@ -31,12 +31,13 @@ def border_of(
     if not known:
         return None
     most_each, set_up = amounts.problem.most_each, amounts.problem.set_up
-    fitting = (
-        *_steps(amounts.loaded_later[start], set_up, most_each),
-        *_steps(amounts.loaded_later[stop], set_up, most_each),
-        *_steps(amounts.stored_before[start], set_up, most_each),
-        *_steps(amounts.stored_before[stop], set_up, most_each),
-    )
+    ahead, behind = amounts.loaded_later, amounts.stored_before
+    rates = set_up, most_each.numerator, most_each.denominator
+    fitting = [
+        number
+        for each in (ahead[start], ahead[stop], behind[start], behind[stop])
+        for number in (len(each.sizes), *rates, *each.steps)
+    ]
     places = [place for _, place in known]
     return Border(
         np.array([place.tensors for place in places], np.int64).reshape(len(places), -1),
@@ -51,9 +52,8 @@ def border_of(
     )
 
 
-def _steps(fitting: Fitting, set_up: int, each: Fraction) -> list[int]:
-    amounts = np.concatenate((fitting.sizes, fitting.sums, fitting.counts))
-    return [len(fitting.sizes), set_up, each.numerator, each.denominator, *amounts.tolist()]
+ALWAYS = 1 << 62
+"""A bit that is set beside those of the tensors that are there."""
 
 
 class _Moves:
@@ -62,28 +62,54 @@ class _Moves:
     ) -> None:
         residents, tensors = amounts.residents, amounts.problem.tensors
         self.stretch, self.start, self.capacity = stretch, start, amounts.problem.capacity
-        self.begins, self.ends = residents.tracked[start], residents.tracked[stop]
         self.operands = [tensors[number] if number >= 0 else None for number in stretch.numbers]
-        self.known = {id(each) for each in self.operands}
-        read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
-        self.again = [at for at in read if stretch.tensors[at, 3] == OUTPUT]
+        known = {id(each) for each in self.operands}
         # Those that cross a border and are not tracked there.
         others = residents.untracked[start], residents.untracked[stop]
         self.untracked = others[0].keys() | others[1].keys()
-        none: dict[int, FluidTensor] = {}
-        self.stay = others if for_plan else (none, none)
+        self.staying = sum(t.bytes for t in others[1].values()) if for_plan else 0
+        begins, ends = (
+            {id(each): 1 << bit for bit, each in enumerate(tracked)}
+            | (dict.fromkeys(untracked, ALWAYS) if for_plan else {})
+            for tracked, untracked in zip(
+                (residents.tracked[start], residents.tracked[stop]), others, strict=True
+            )
+        )
+        read = {*stretch.needs[:, 0].tolist()} if len(stretch.needs) else set[int]()
+        again = {at for at in read if stretch.tensors[at, 3] == OUTPUT}
+        self.places = [
+            (begins.get(id(each), 0), ends.get(id(each), 0), self._places(each, number in again))
+            for number, each in enumerate(self.operands)
+        ]
+        """Of operands the bits at both borders, and where they lie: nowhere, there before, after, both."""
+        self.carried = [
+            (begins.get(id(each), 0), ends[id(each)])
+            for each in residents.tracked[stop]
+            if id(each) not in known | self.untracked
+        ]
+        """Bits of tensors that nobody here makes or loads."""
+        crossing = chain(residents.tracked[start], others[0].values())
+        self.through = [
+            (begins[id(each)], ends[id(each)], each.bytes)
+            for each in crossing
+            if id(each) not in known and id(each) in begins.keys() & ends.keys()
+        ]
+        sizes: list[int] = stretch.tensors[:, 0].tolist()
+        self.held = [
+            (number, each, size)
+            for number, (each, size) in enumerate(zip(self.operands, sizes, strict=True))
+            if each is not None and each.held is not None
+        ]
 
     def place(self, move: Move) -> _MovePlace | None:
         """Where tensors lie; None for a tensor that nobody makes or loads."""
-        before, after = _chosen(self.begins, move.before), _chosen(self.ends, move.after)
-        if any(each not in before and each not in self.known | self.untracked for each in after):
+        before, after = move.before | ALWAYS, move.after | ALWAYS
+        if any(after & there and not before & begun for begun, there in self.carried):
             return None
-        before, after = before | self.stay[0], after | self.stay[1]
-        found = [self._place(each, before, after) for each in self.operands]
-        for number in self.again:
-            # What is read again inside is there, whether its border is followed or not.
-            found[number] = STAYS | AFTER if found[number] == FREE else found[number]
-        through = sum(t.bytes for each, t in before.items() if each in after and each not in self.known)
+        found = [
+            places[bool(before & begun) + 2 * bool(after & there)] for begun, there, places in self.places
+        ]
+        through = sum(size for begun, there, size in self.through if before & begun and after & there)
         in_parts = 0
         if self.stretch.taken:
             old, new = self.stretch.taken
@@ -92,41 +118,39 @@ class _Moves:
                 output = self.operands[new]
                 assert output is not None
                 in_parts, found[new] = output.bytes, FREE
-        return _MovePlace(tuple(found), self.capacity - through - self._around(found), in_parts)
+        around = self._around(found) if self.held else 0
+        return _MovePlace(tuple(found), self.capacity - through - around, in_parts)
 
     def _around(self, places: list[int]) -> int:
         """Bytes of tensors that are not complete, beside those that lie within them here."""
-        sizes: list[int] = self.stretch.tensors[:, 0].tolist()
-        there = [
-            (tensor, size)
-            for tensor, place, size in zip(self.operands, places, sizes, strict=True)
-            if tensor is not None and tensor.held is not None and place & STAYS
-        ]
+        there = [(tensor, size) for number, tensor, size in self.held if places[number] & STAYS]
         whole = {id(tensor): tensor.bytes for tensor, _ in there}
         return sum(whole.values()) - sum(size for _, size in there)
 
-    def _place(
-        self, tensor: FluidTensor | None, before: dict[int, FluidTensor], after: dict[int, FluidTensor]
-    ) -> int:
-        name = id(tensor)
+    def _places(self, tensor: FluidTensor | None, again: bool) -> list[int]:
+        """Where a tensor lies that is not there, there before, after, and both; one that is read ``again``
+        inside is there, whether its border is followed or not."""
+        found = [
+            self._place(tensor, *there)
+            for there in ((False, False), (True, False), (False, True), (True, True))
+        ]
+        return [STAYS | AFTER if again and place == FREE else place for place in found]
+
+    def _place(self, tensor: FluidTensor | None, before: bool, after: bool) -> int:
         if tensor is None:
             return PASSES
         if tensor.until is not None and self.start > tensor.until:
             return FREE  # It may be part of another one.
         late = LATE * (tensor.made is not None and tensor.made == self.start - 1)
-        if name not in before and name not in after:
+        if not before and not after:
             # What nobody needs is not stored.
-            free = name in self.untracked or not (tensor.reads or tensor.stored)
+            free = id(tensor) in self.untracked or not (tensor.reads or tensor.stored)
             return FREE if free else PASSES | late
-        comes = name not in before and (tensor.made is None or tensor.made < self.start)
-        return STAYS | BEFORE * (name in before) | AFTER * (name in after) | (COMES | late) * comes
+        comes = not before and (tensor.made is None or tensor.made < self.start)
+        return STAYS | BEFORE * before | AFTER * after | (COMES | late) * comes
 
     def row(self, move: Move) -> tuple[int, ...]:
         """The fields of ``MoveRow``."""
-        size = move.after_bytes + sum(t.bytes for t in self.stay[1].values())
+        size = move.after_bytes + self.staying
         behind = move.behind, move.passing_behind, move.behind_after
         return move.before, move.after, size, *behind, move.leaving, move.early, move.early_after
-
-
-def _chosen(tracked: list[FluidTensor], bits: int) -> dict[int, FluidTensor]:
-    return {id(each): each for bit, each in enumerate(tracked) if bits >> bit & 1}

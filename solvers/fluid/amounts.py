@@ -26,6 +26,7 @@ class Fitting:
         self.sizes, times = np.array([*sorted(sizes), (UNBOUNDED, 1)], np.int64).T
         self.sums = np.cumsum([0, *(self.sizes * times)[:-1]])
         self.counts = np.cumsum([0, *times[:-1]])
+        self.steps: list[int] = np.concatenate((self.sizes, self.sums, self.counts)).tolist()
 
     def count(self, room: Integers) -> Integers:
         """Return the most of them that ``room`` bytes hold."""

@@ -45,15 +45,35 @@ class Move(NamedTuple):
     """The same after."""
 
 
-class State(NamedTuple):
+class _State(NamedTuple):
     """What is in SharedMemory at a border: a bit for each tracked tensor, then one for each of those that
     have been read before, set if it is nowhere else."""
 
     number: int
-    there: dict[int, int]
-    """The bytes of each tensor that is there, by identity."""
+    there: frozenset[int]
+    """The tracked tensors that are there, by identity."""
+    away: frozenset[int]
     dirty: frozenset[int]
-    """Those that have not been stored."""
+    """Those there that have not been stored."""
+    bytes: int
+    behind: int
+    """DMA cycles of stores that may be still to come."""
+
+
+class _Arrival(NamedTuple):
+    """Tracked tensors that are in SharedMemory at a border, whether they have been stored or not."""
+
+    number: int
+    there: frozenset[int]
+    bytes: int
+    behind: int
+    gone: list[tuple[int, int]]
+    """The tensors that are not there, and the cycles to store them."""
+    written: list[tuple[int, int]]
+    """Those there that have been read before, with the bits of ``_State.number`` for being nowhere else."""
+    early: list[tuple[int, int, bool]]
+    """Those there that are needed after the next run, the cycles to store them, and whether no run has read
+    them: then they are in SharedMemory alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,72 +124,81 @@ class Residents:
         results = (sum(tensor.stored for tensor in made) for made in self.making)
         self.results_before = list(accumulate(results, initial=0))
         """DMA cycles to store the results that are made before each border."""
+        borders = range(count + 1)
+        self._arrivals = [[self._arrival(at, bits) for bits in self._sets_there(at)] for at in borders]
+        self._states = [self._states_at(border) for border in borders]
+        """What may be in SharedMemory at each border."""
 
     def sets(self, border: int) -> int:
         """Return how many numbers states of ``border`` may have."""
         return 1 << len(self.tracked[border]) + len(self.written[border])
 
-    def states(self, border: int) -> Iterator[State]:
-        """Yield what may be in SharedMemory at ``border``."""
-        for there in self._sets_there(border):
-            for dirty in _subsets([id(t) for t in self.written[border] if id(t) in there]):
-                yield self._state(border, there, dirty)
-
-    def _sets_there(self, border: int) -> Iterator[dict[int, int]]:
-        """The sets of tracked tensors that may be there, as ``State.there``."""
+    def _sets_there(self, border: int) -> Iterator[int]:
+        """The sets of tracked tensors that may be there, as bits."""
         tracked = self.tracked[border]
         staying = sum(1 << bit for bit, t in enumerate(tracked) if t.held is not None and border <= t.held)
-        for bits in range(1 << len(tracked)):
-            if not staying & ~bits:
-                yield {id(t): t.bytes for bit, t in enumerate(tracked) if bits >> bit & 1}
+        return (bits for bits in range(1 << len(tracked)) if not staying & ~bits)
 
-    def _state(self, border: int, there: dict[int, int], dirty: frozenset[int]) -> State:
-        """The state where ``dirty`` has those of the tensors there that have been read before: one that has
-        not been is in SharedMemory alone."""
-        written = {id(t): bit for bit, t in enumerate(self.written[border])}
-        tracked = self.tracked[border]
-        number = sum(1 << bit for bit, t in enumerate(tracked) if id(t) in there)
-        number += sum(1 << len(tracked) + bit for each, bit in written.items() if each in dirty)
-        unread = (id(t) for t in tracked if id(t) in there and border <= t.reads[0])
-        return State(number, there, (dirty & written.keys()).union(unread))
+    def _states_at(self, border: int) -> list[_State]:
+        """What may be in SharedMemory at ``border``."""
+        found: list[_State] = []
+        unread = {id(t) for t in self.tracked[border] if border <= t.reads[0]}
+        for each in self._arrivals[border]:
+            away = frozenset(name for name, _ in each.gone)
+            for dirty in _subsets(each.written):
+                number = each.number + sum(bit for _, bit in dirty)
+                alone = frozenset(unread & each.there).union(name for name, _ in dirty)
+                found.append(_State(number, each.there, away, alone, each.bytes, each.behind))
+        return found
 
-    def early(self, border: int, state: State) -> int:
-        """Return the DMA cycles of stores before ``border`` that may count after it: tensors that are there
-        may be stored long before they leave, if they are needed after the next run."""
-        return sum(t.store for t in self.tracked[border] if id(t) in state.dirty and t.last != border)
-
-    def _behind(self, border: int, there: dict[int, int]) -> int:
-        """DMA cycles of stores that may be still to come at a border. What was loaded again has been stored,
-        so these are of tensors that cross it and are not there."""
-        away = sum(tensor.store for tensor in self.crossing[border] if id(tensor) not in there)
-        return self.results_before[border] + away
+    def _arrival(self, border: int, bits: int) -> _Arrival:
+        tracked, written = self.tracked[border], self.written[border]
+        there = [t for bit, t in enumerate(tracked) if bits >> bit & 1]
+        names = frozenset(map(id, there))
+        return _Arrival(
+            bits,
+            names,
+            sum(t.bytes for t in there),
+            # What was loaded again has been stored, so these are of tensors that cross it and are not there.
+            self.results_before[border] + sum(t.store for t in self.crossing[border] if id(t) not in names),
+            [(id(t), t.store) for t in tracked if id(t) not in names],
+            [(id(t), 1 << len(tracked) + bit) for bit, t in enumerate(written) if id(t) in names],
+            [(id(t), t.store, border <= t.reads[0]) for t in there if t.last != border],
+        )
 
     def moves(self, start: int, stop: int) -> Iterator[Move]:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
-        between, ends = self._between(start, stop), self.tracked[stop]
-        afters = [*self._sets_there(stop)]
-        for before in self.states(start):
-            away = {id(t) for t in self.tracked[start]} - before.there.keys()
-            loaded = {t: between.read[t] for t in away & between.read.keys()}
-            dirty = before.dirty | between.new
-            for there in afters:
-                if not (away & there.keys()) <= between.read.keys():
+        between = self._between(start, stop)
+        results, read, new = between.results, between.read, between.new
+        ends = [(id(t), t.store) for t in self.tracked[stop]]
+        passing = {id(t): t.store for t in self.tracked[start] if read.get(id(t))}
+        arrivals = [
+            (each, results + sum(store for name, store in each.gone if name in new))
+            for each in self._arrivals[stop]
+        ]
+        for before in self._states[start]:
+            loads = between.inputs + sum(read[name] for name in before.away if name in read)
+            back = before.away - read.keys()
+            again = [(name, store) for name, store in passing.items() if name in before.away]
+            dirty = before.dirty | new
+            early = sum(store for name, store in ends if name in before.dirty)
+            for after, stores in arrivals:
+                if back & after.there:
                     continue  # Nobody loads what would come back.
-                after = self._state(stop, there, dirty & there.keys())
-                gone = [t for t in ends if id(t) not in there]
                 yield Move(
                     before.number,
-                    after.number,
-                    between.inputs + sum(loaded.values()),
-                    between.results + sum(t.store for t in gone if id(t) in between.new),
-                    sum(t.store for t in gone if id(t) in before.dirty),
-                    sum(before.there.values()),
-                    sum(there.values()),
-                    self._behind(start, before.there),
-                    sum(t.store for t in self.tracked[start] if loaded.get(id(t)) and id(t) not in there),
-                    self._behind(stop, there),
-                    sum(t.store for t in ends if id(t) in before.dirty),
-                    self.early(stop, after),
+                    after.number + sum(bit for name, bit in after.written if name in dirty),
+                    loads,
+                    stores,
+                    sum(store for name, store in after.gone if name in before.dirty),
+                    before.bytes,
+                    after.bytes,
+                    before.behind,
+                    sum(store for name, store in again if name not in after.there),
+                    after.behind,
+                    early,
+                    # A tensor may be stored long before it leaves, if it is needed after the next run.
+                    sum(store for name, store, unread in after.early if unread or name in dirty),
                 )
 
     def _between(self, start: int, stop: int) -> _Transit:
@@ -187,8 +216,8 @@ class Residents:
         return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in made))
 
 
-def _subsets(names: list[int]) -> Iterator[frozenset[int]]:
-    return map(frozenset, chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
+def _subsets(each: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
+    return chain.from_iterable(combinations(each, n) for n in range(len(each) + 1))
 
 
 def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:

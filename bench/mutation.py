@@ -62,7 +62,7 @@ GUARDS = {
     "chipmodel/cascades/row_reads.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
     "chipmodel/cascades/bands.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
     "chipmodel/cascades/columns.py": ("chipmodel/cascades", "fuzz/test_plan_searches.py"),
-    "dma/cascade_choice/rows_held.py": ("dma/cascade_choice",),
+    "solvers/columns/least_memory.py": ("chipmodel/bounds",),
     "dma/schedule/cascade_steps.py": ("dma/schedule/test_cascade_steps.py", "fuzz/test_plan_searches.py"),
     # plans on bytes
     "chipmodel/execute/evaluate.py": (

@@ -15,7 +15,7 @@ MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
     (
         "*",
         lambda plan: plan.moves_tensors,
-        "moves tensors to Psram and back, or through SharedMemory in stripes",
+        "moves other tensors than inputs and outputs to Psram and back",
     ),
     ("+", lambda plan: bool(plan.channel_slices), "runs wide tensors in slices of channels"),
 )
@@ -25,10 +25,10 @@ MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
 def headline(answer: MemoryAnswer) -> str:
     """What the program needs, with cascades and without, and which plans need how much at least."""
     alone, cascaded, again = answer.layer_by_layer, answer.with_cascades, answer.recompute
-    recomputed = f"more than {again:g} times the MACs" if again else "rows computed again"
+    limit = f" and computes at most {again:g} times the MACs" if again else ""
     least = (
-        f"Without spilled tensors, striped or split ops, cascades named by hand or {recomputed}, "
-        f"no plan in this order of ops needs less than {size(answer.lower_bound_bytes)}."
+        f"No plan of the listed ways that moves inputs and outputs alone{limit} needs less than "
+        f"{size(answer.lower_bound_bytes)}."
     )
     if alone.shared_memory_bytes == cascaded.shared_memory_bytes:
         return (
@@ -220,9 +220,7 @@ def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
         SummaryTile(
             "Layer by layer", size(alone.shared_memory_bytes), f"{count(alone.shared_memory_bytes)} B"
         ),
-        SummaryTile(
-            f"Cycles {name}", magnitude(cascaded.total_cycles), "if no tensor goes to Psram and back"
-        ),
+        SummaryTile(f"Cycles {name}", magnitude(cascaded.total_cycles), "if inputs and outputs alone move"),
         SummaryTile(
             "Lower bound", size(answer.lower_bound_bytes), f"the smallest plan is {gap(answer)} above it"
         ),

@@ -12,8 +12,8 @@ from chipmodel.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """A plan in some bytes of SharedMemory, its peak at most that. Where it moves tensors, some go to
-    Psram and come back, or pass through SharedMemory in stripes."""
+    """A plan in some bytes of SharedMemory, its peak at most that. Where it moves tensors, others than
+    inputs and outputs of the program go to Psram and come back."""
 
     shared_memory_bytes: int
     total_cycles: int
@@ -52,7 +52,8 @@ class MemoryAnswer:
     capacity_bytes: int
     """What the chip has."""
     lower_bound_bytes: int
-    """Bytes below which there is no such plan (``dma.cascade_choice.memory_bound`` says of what kind)."""
+    """Bytes below which there is no such plan in the listed ways (``dma.columns.ladder``); 0 where that is
+    not known."""
     layer_by_layer: MemoryPlan
     with_cascades: MemoryPlan
     front: tuple[MemoryPoint, ...] = ()

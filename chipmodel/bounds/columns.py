@@ -6,7 +6,7 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -33,6 +33,7 @@ from chipmodel.model.time_bound import LISTED, TimeBound
 from chipmodel.timing.strided import run_times
 from chipmodel.timing.transfer import OffChipLink, link
 from dma.columns.chosen import ChosenWay, chosen_way
+from dma.columns.ladder import FOR_TIME, Cascades
 from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import tensors_within
@@ -83,6 +84,7 @@ class PlanChoices(NamedTuple):
     """Tensors that are made within another one."""
     keeps: bool
     """Whether nothing but inputs and outputs of the program leaves SharedMemory."""
+    tried: Cascades = FOR_TIME
 
 
 def listed_instance(
@@ -99,7 +101,7 @@ def listed_instance(
 
     ``sought`` is for costs that are to lead to a plan.
     """
-    within, keeps = sought or (NOT_WITHIN, False)
+    within, keeps, tried = sought or (NOT_WITHIN, False, FOR_TIME)
     short = short_path(program, path, MAX_OP_RUNS)
     if not is_compiled() or short is None:
         return None
@@ -107,7 +109,7 @@ def listed_instance(
     if problem is None:
         return None
     ops = [op for op, _ in short.runs]
-    listed = _listed(program, chip, ops, problem, own, deadline, sought is not None, within)
+    listed = _listed(program, chip, ops, problem, own, deadline, sought is not None, within, tried)
     return ListedInstance(problem, listed, ops)
 
 
@@ -135,6 +137,7 @@ def fastest_ways(
     paths: int = 1,
     likely: int = 0,
     most: int = NEVER,
+    tried: Cascades = FOR_TIME,
 ) -> Iterator[FastestWays]:
     """Yield the ways of so many of the fastest ``paths`` for each of ``sizes``, in bytes of SharedMemory.
 
@@ -143,24 +146,25 @@ def fastest_ways(
     listed plan fits, or the program is straight and the first path takes more than ``most``. Raises
     TimeIsOver.
     """
-    sought = PlanChoices(tensors_within(program), keeps)
+    sought = PlanChoices(tensors_within(program), keeps, tried)
     every = (
         listed_instance(program, chip, one, cascades, PlanWays(), 1, deadline, sought)
-        for one in _paths_through_arms(program, path)
+        for one in paths_through_arms(program, path)
     )
     listed = [
         each._replace(problem=replace(each.problem, followed_in=max(sizes)))
         for each in every
         if each is not None
     ]
-    made = [(each, _names(program, each, sought.within)) for each in listed]
+    made = [(each, named_tensors(program, each, sought.within)) for each in listed]
     if not made:
         return
     begin = int(paths > 1)
     limits: list[list[int]] = [[likely] if likely else []] * len(made[begin:])
     larger: list[FastestPath | None] = [None] * len(limits)
     for size in sizes:
-        asked = [(replace(each.problem, capacity=size), each.columns) for each, _ in made]
+        sized = [each._replace(problem=replace(each.problem, capacity=size)) for each, _ in made]
+        asked = [(each.problem, each.columns) for each in sized]
         limited = zip(asked[begin:], limits, larger, strict=True)
         worst = most if len(made) == 1 else NEVER
         others = [
@@ -173,18 +177,19 @@ def fastest_ways(
         larger = [one or other for one, other in zip(larger, others, strict=True)]
         first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
         for fastest in islice(first, paths):
-            known = zip(made, (fastest, *others), strict=True)
-            if found := _ways_of(chip, size, [(*each, one) for each, one in known]):
+            known = zip(sized, (names for _, names in made), (fastest, *others), strict=True)
+            if found := ways_of(chip, size, [*known]):
                 yield found
 
 
-def _ways_of(
+def ways_of(
     chip: Chip, size: int, paths: Sequence[tuple[ListedInstance, Mapping[int, str], FastestPath | None]]
 ) -> FastestWays | None:
-    """The ways of paths, each op in that of the first one that has it; None for none."""
+    """Return the ways of paths, each op in that of the first one that has it, as those for ``size`` bytes;
+    None for none. With each path come the names of its tensors."""
     found: dict[str, ChosenWay] = {}
     for made, called, fastest in paths:
-        residents = Residents(replace(made.problem, capacity=size))
+        residents = Residents(made.problem)
         for way in reversed(fastest.ways if fastest else ()):
             # The last iterations of a loop are like most.
             chosen = _chosen(chip, made, called, residents, way)
@@ -199,8 +204,8 @@ MOST_PATHS = 8
 """Paths along which ways are sought, which bounds the time (assumed)."""
 
 
-def _paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[str, str]]:
-    """A path through each arm, but for those that are inside of arms that ``path`` does not take."""
+def paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return a path through each arm, but for those that are inside of arms that ``path`` does not take."""
     inner = [node for node in program.nodes() if not isinstance(node, Op)]
     first = {
         node.name: path.get(node.name, node.arms[0].name if isinstance(node, If) else str(node.iterations))
@@ -211,8 +216,8 @@ def _paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[
     return [first, *others][:MOST_PATHS]
 
 
-def _names(program: Program, made: ListedInstance, within: Mapping[str, str]) -> dict[int, str]:
-    """The names of the tensors of a problem, by identity."""
+def named_tensors(program: Program, made: ListedInstance, within: Mapping[str, str]) -> dict[int, str]:
+    """Return the names of the tensors of a problem, by identity."""
     known = tensors_along(program, made.ops, within)
     return {id(tensor): each.name for tensor, each in zip(made.problem.tensors, known, strict=True)}
 
@@ -249,6 +254,7 @@ def _listed(
     deadline: Deadline,
     for_plan: bool,
     within: Mapping[str, str],
+    tried: Cascades,
 ) -> ListedWays:
     costs = LeastTransferCosts(chip, in_turn=for_plan)
     load, store, weights = (
@@ -273,7 +279,22 @@ def _listed(
         deadline,
         for_plan,
         within,
+        tried,
+        _open_borders(problem),
     )
+
+
+def _open_borders(problem: FluidProblem) -> Collection[int]:
+    """The borders at which there is room for all that stays there."""
+    borders = range(len(problem.ops) + 1)
+    if not problem.keeps:
+        return borders
+    staying = [0] * len(borders)
+    for tensor in problem.tensors:
+        if tensor.made is not None and tensor.held is not None:
+            for border in borders[tensor.made + 1 : tensor.held + 1]:
+                staying[border] += tensor.bytes
+    return [border for border in borders if staying[border] <= problem.capacity]
 
 
 def _numbers_by_run(

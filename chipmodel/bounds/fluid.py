@@ -151,6 +151,7 @@ class _FluidBuilder:
             self.costs.weights_each,
             max(self.costs.weights_each, self.costs.load_each, self.costs.store_each),
             int(max(self.costs.weights_once, self.costs.load_once, self.costs.store_once)),
+            keeps=self.keeps,
         )
 
     def _ops(self) -> Iterator[FluidOp]:
@@ -201,7 +202,7 @@ class _FluidBuilder:
                 store = int(self.costs.store(int(size * min(shares, default=Fraction(0)))))
         held = each.held
         if self.keeps and each.made is not None and each.name not in self.program.outputs:
-            held = max(each.reads, default=held)
+            held, store = max(each.reads, default=held), 0
         return FluidTensor(
             size,
             each.made,

@@ -5,7 +5,7 @@ A path knows no fragmentation: a schedule may need less memory to be packed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
@@ -19,6 +19,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
+from dma.columns.ladder import FOR_TIME, Cascades
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
@@ -115,11 +116,34 @@ class _QuickestPlan:
         return replace(self.best, attempts=(*self.best.attempts, *self.attempts), path_cycles=path_cycles)
 
 
-def cascades_by_ways(request: PlanRequest, path: Mapping[str, str]) -> Program | None:
-    """Return the program of ``request`` with the cascades of a fastest path, for another streamer, or as the
-    part of one of several cores; None for none. Raises TimeIsOver."""
+def plan_in_these(
+    request: PlanRequest, path: Mapping[str, str], ways: Sequence[FastestWays]
+) -> Planned | None:
+    """Return the fastest plan that is found to fit SharedMemory, of those in some ``ways``; None for none.
+    Raises DoesNotFit where it computes more than the request allows."""
+    tried = _QuickestPlan(request, path)
+    for found, _, (program, schedule) in _in_ways(request, ((request.program, each) for each in ways)):
+        tried.fits(found.bytes, program, schedule)
+    return tried.answer()
+
+
+def least_plan_in(request: PlanRequest, ways: FastestWays) -> tuple[Program, Planned] | None:
+    """Return the program with the cascades of some ``ways``, and its plan that loads all weights where they
+    are needed, packed into as little memory as is found; None where there is none."""
+    asked = replace(request, chip=request.chip.with_memory(ways.bytes), spill=False)
+    for _, _, (program, schedule) in _in_ways(asked, ((request.program, ways),), QUARTERS[-1:]):
+        named = with_readable_names(program, schedule)
+        return program, packed(asked, named, packer_limits(asked, perf_counter()))
+    return None
+
+
+def cascades_by_ways(
+    request: PlanRequest, path: Mapping[str, str], tried: Cascades = FOR_TIME
+) -> Program | None:
+    """Return the program of ``request`` with the cascades of a fastest path, of those that are ``tried``, for
+    another streamer, or as the part of one of several cores; None for none. Raises TimeIsOver."""
     alone = request.with_chip(replace(request.chip, cores=1))
-    for found in _ways(alone, request.program, path, [request.chip.shared_memory.bytes]):
+    for found in _ways(alone, request.program, path, [request.chip.shared_memory.bytes], tried=tried):
         try:
             program = program_in_ways(request.program, found.ways)
         except ValueError:
@@ -136,9 +160,11 @@ def _ways(
     paths: int = 1,
     likely: int = 0,
     most: int = NEVER,
+    tried: Cascades = FOR_TIME,
 ) -> Iterator[FastestWays]:
     chip, keeps, until = request.chip, not request.spill, request.deadline
-    return fastest_ways(program, chip, path, request.cascades, sizes, keeps, until, paths, likely, most)
+    asked = path, request.cascades, sizes, keeps, until, paths, likely, most, tried
+    return fastest_ways(program, chip, *asked)
 
 
 def _schedules(
@@ -146,13 +172,18 @@ def _schedules(
 ) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
     """Schedules in the ways of fastest paths, with these ways, those first that load weights earlier, and
     their number among these."""
-    chip = request.chip
-    sizes = [chip.shared_memory.bytes * share // 64 for share in SHARES]
-    for whole, found in _fastest_forms(request, path, sizes, paths, likely):
+    sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
+    return _in_ways(request, _fastest_forms(request, path, sizes, paths, likely))
+
+
+def _in_ways(
+    request: PlanRequest, forms: Iterable[tuple[Program, FastestWays]], all_quarters: Sequence[int] = QUARTERS
+) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
+    for whole, found in forms:
         try:
             program = program_in_ways(whole, found.ways)
-            for number, quarters in enumerate(QUARTERS):
-                asked = StreamRequest(program, chip, found.bytes, request.spill)
+            for number, quarters in enumerate(all_quarters):
+                asked = StreamRequest(program, request.chip, found.bytes, request.spill)
                 yield found, number, (program, schedule_in_ways(asked, found.ways, quarters))
         except (ValueError, DoesNotFit):
             continue  # More steps than a cascade has, or too little room for what no path follows.

@@ -7,9 +7,11 @@ iterations; so do those that no path plans, or whose plan takes much longer than
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from chipmodel.bounds.columns import FastestWays
+from chipmodel.bounds.least_memory import least_memory
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.arrivals import LateArrival
 from chipmodel.cascades.recomputed import computed
@@ -18,17 +20,18 @@ from chipmodel.errors import BadInput, DoesNotFit, TimeIsOver
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_paths, plan_by_ways
+from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_paths, plan_by_ways, plan_in_these
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
-from dma.cascade_choice.least_memory import least_memory_candidates
-from dma.cascade_choice.named import cascades_of
+from dma.columns.ladder import CHAINED, FOR_TIME, Cascades
+from dma.columns.named import cascades_of
 from dma.residency.comfortable import comfortable_memory
 from dma.residency.tool_pools import pooled_as_made
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
 from dma.streamers import vendor
+from dma.streamers.by_ways import program_in_ways
 
 NEAR = 1.05
 """How many times the cycles of a bound those of a plan may be that is not worth a search (assumed)."""
@@ -39,6 +42,7 @@ QUICK_OPS = 150
 """Ops of a program for which a fastest path is found whatever time is left: some seconds, without which plans
 in little memory may take more than twice the cycles."""
 FASTEST_PATH = "the fastest path over the listed ways"
+LEAST = "the least memory of the listed ways"
 
 
 def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
@@ -62,8 +66,8 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
             plans.append(_plan(request, path, program))
         except DoesNotFit as error:
             refusal = refusal or error
-    if not plans and request.cascade == CASCADE_AUTO:
-        plans += _with_least_memory(request, path)
+    if request.cascade == CASCADE_AUTO and (not plans or request.recompute is not None):
+        plans += _in_least_memory(request, path)
     if not plans:
         raise refusal or AssertionError("a plan or a refusal")
     return min(plans, key=lambda each: rank(request, path, each))
@@ -130,34 +134,53 @@ def _others(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Pr
         has_cascades = request.chip.vendor.cascades
         pooled = program if has_cascades or not auto else _pooled(program, request.chip)
         yield pooled
-        yield from _of_least_memory(request) if auto and has_cascades else ()
+        yield from _in_cascades(request, path, CHAINED) if auto and has_cascades else ()
         return
     yield program
     if auto and (path is None or not streamer_named(request.streamer).paths):
-        try:
-            cascaded = cascades_by_ways(_unhurried(request), path or {})
-            yield from (cascaded,) if cascaded else ()
-        except TimeIsOver:
-            request.deadline.ended(FASTEST_PATH)
-    yield from _of_least_memory(request) if auto and request.recompute is not None else ()
+        yield from _in_cascades(request, path, FOR_TIME)
+
+
+def _in_cascades(request: PlanRequest, path: Mapping[str, str] | None, tried: Cascades) -> Iterator[Program]:
+    """The program with the cascades of the fastest path, of those that are ``tried``, if it has any."""
+    try:
+        cascaded = cascades_by_ways(_unhurried(request), path or {}, tried)
+        yield from (cascaded,) if cascaded else ()
+    except TimeIsOver:
+        request.deadline.ended(FASTEST_PATH)
+
+
+def _least_ways(request: PlanRequest) -> Sequence[FastestWays]:
+    """The ways of plans in the least memory, and in about as much as there is, which may compute rows again
+    within the request's multiply-accumulates."""
+    chip = request.chip
+    sizes = [chip.shared_memory.bytes * share // 64 for share in (64, 60)]
+    asked = request.program, replace(chip, cores=1), request.recompute, sizes
+    try:
+        found = least_memory(*asked, _unhurried(request).deadline)
+    except TimeIsOver:
+        request.deadline.ended(LEAST)
+        return ()
+    return found.paths if found else ()
 
 
 def _of_least_memory(request: PlanRequest) -> Iterator[Program]:
-    """The program with the cascades that need the least memory, which may compute rows again within the
-    request's multiply-accumulates; of a board's tool those of chains, as Arm's compiler makes, the only tool
-    that makes any."""
+    """The program with the cascades of these ways."""
     program, most = request.program, request.recompute
-    chained = request.streamer == VENDOR_STREAMER
-    for each in least_memory_candidates(program, request.chip, most, chained):
+    for found in _least_ways(request):
         try:
-            cascaded = with_cascades(program, each)
-        except ValueError:
+            cascaded = program_in_ways(program, found.ways)
+        except ValueError:  # More steps than a cascade has.
             continue
         if most is None or computed(cascaded) <= most * computed(program):
             yield cascaded
 
 
-def _with_least_memory(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Planned]:
+def _in_least_memory(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Planned]:
+    if path is not None and streamer_named(request.streamer).paths:
+        found = plan_in_these(request, path, _least_ways(request))
+        yield from (found,) if found else ()
+        return
     for program in _of_least_memory(request):
         try:
             yield _plan(request, path, program)

@@ -2,34 +2,32 @@
 
 A size counts if a plan exists that fits it and moves no tensor to Psram but inputs and outputs of the
 program. Cascades are chosen so that the most bytes alive at once are few; plans in less and less memory then
-say what is possible. Other cascades or another packer may do with less, but not with less than the bound of
-``dma.cascade_choice.memory_bound``.
+say what is possible. The bound is that of all listed ways (``chipmodel.bounds.least_memory``).
 
 Source: chipmodel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import cached_property
 from typing import NamedTuple
 
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
+from chipmodel.bounds.least_memory import LeastMemory, least_memory
 from chipmodel.cascades.recomputed import computed, steps_macs
-from chipmodel.cascades.rewrite import with_cascades
-from chipmodel.errors import DoesNotFit
+from chipmodel.errors import DoesNotFit, TimeIsOver
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import steps
+from chipmodel.pipeline.by_ways import least_plan_in
 from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, MEMORY_POINTS
 from chipmodel.pipeline.plan import LARGEST_SHARED_MEMORY, plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
-from dma.cascade_choice.least_memory import least_memory_candidates
-from dma.cascade_choice.memory_bound import memory_bound
 from dma.residency.channel_slices import slices_of, with_slices
 from dma.residency.comfortable import comfortable_memory
 from dma.residency.recurrent_ops import with_time_steps
@@ -59,18 +57,18 @@ def smallest_memory(
     whole = plain.smallest(program, LARGEST_SHARED_MEMORY)
     if whole is None:
         raise DoesNotFit("no SharedMemory of up to 4 GiB is enough", hint="a smaller network")
-    least = plain.least(chain(least_rows_in_place(program, request.chip), plain.cascaded()), whole)
+    least = plain.in_ways(plain.least(least_rows_in_place(program, request.chip), whole))
     bases = [plain]
     if (sliced := with_slices(program, 0)) is not None:
         bases.append(search.of(sliced))
         cascaded_helps = least is not whole
         least = bases[-1].least((sliced,), least)
-        least = bases[-1].least(bases[-1].cascaded() if cascaded_helps else (), least)
+        least = bases[-1].in_ways(least) if cascaded_helps else least
         if least.program is sliced and (fewer := with_slices(program, least.bytes)) is not None:
             least = search.of(fewer).smallest(fewer, least.bytes) or least
     if (stepped := with_time_steps(program)) is not None:
         bases.append(search.of(stepped))
-        least = bases[-1].least(chain((stepped,), bases[-1].cascaded()), least)
+        least = bases[-1].in_ways(bases[-1].least((stepped,), least))
     layerwise = search.fastest(whole)
     cascaded = layerwise if least is whole else search.fastest(least)
     front = search.front(cascaded, layerwise, points)
@@ -78,7 +76,7 @@ def smallest_memory(
         workload=request.program.name,
         chip=request.chip.name,
         capacity_bytes=request.chip.shared_memory.bytes,
-        lower_bound_bytes=min(memory_bound(each.request.program, each.request.recompute) for each in bases),
+        lower_bound_bytes=min(cascaded.shared_memory_bytes, *(each.lower_bound() for each in bases)),
         layer_by_layer=layerwise,
         with_cascades=cascaded,
         front=front,
@@ -97,7 +95,7 @@ class _Smallest(NamedTuple):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _MemorySearch:
     request: PlanRequest
     say: Callable[[object], None]
@@ -118,11 +116,29 @@ class _MemorySearch:
             least = found if found is not None and found.bytes < least.bytes else least
         return least
 
-    def cascaded(self) -> Iterator[Program]:
-        """The program with sets of cascades, the one first that is expected to need the least."""
-        program = self.request.program
-        for each in least_memory_candidates(program, self.request.chip, self.request.recompute):
-            yield with_cascades(program, each)
+    @cached_property
+    def listed(self) -> LeastMemory | None:
+        """The least memory of the listed ways; None where that is not known."""
+        asked = self.request
+        try:
+            return least_memory(asked.program, asked.chip, asked.recompute, deadline=asked.deadline)
+        except TimeIsOver:
+            asked.deadline.ended("the least memory of the listed ways")
+            return None
+
+    def lower_bound(self) -> int:
+        """The fewest bytes of a listed plan; where that is not known 0."""
+        return self.listed.bytes if self.listed else 0
+
+    def in_ways(self, least: _Smallest) -> _Smallest:
+        """The plan in the listed ways that is in less memory than the ``least`` so far, or that one."""
+        for ways in self.listed.paths if self.listed else ():
+            program, found = least_plan_in(self.request, ways) or (None, None)
+            if program and found and self.aligned(found.solved.peak) < least.bytes:
+                least = _Smallest(self.request, program, found, self.aligned(found.solved.peak))
+            if program and least.bytes > self.aligned(ways.bytes):
+                least = self.least((program,), least)
+        return least
 
     def smallest(self, program: Program, below: int) -> _Smallest | None:
         """The plan of ``program``, perhaps with cascades, in the smallest memory that a bisection finds;
@@ -159,7 +175,7 @@ class _MemorySearch:
                 planned = plan_in_rounds(asked, {}, program)
         except DoesNotFit:
             return None
-        return None if planned.solved.peak > size or planned.schedule.moves_tensors else planned
+        return None if planned.solved.peak > size or _moves_others(planned) else planned
 
     def fastest(self, smallest: _Smallest) -> MemoryPlan:
         """The plan in that memory by the streamer that is asked for or keeps tensors, or the one that was
@@ -210,7 +226,7 @@ class _MemorySearch:
             size,
             trace.cycles,
             planned.solved.peak,
-            schedule.moves_tensors,
+            _moves_others(planned),
             schedule.streamer,
             steps_macs(planned.program, steps(schedule.body)),
             schedule.cascades,
@@ -221,6 +237,13 @@ class _MemorySearch:
     def aligned(self, size: int) -> int:
         alignment = self.request.chip.shared_memory.alignment
         return -(-size // alignment) * alignment
+
+
+def _moves_others(planned: Planned) -> bool:
+    """Whether other tensors than inputs and outputs of the program go to Psram and back."""
+    program = planned.program
+    moved = {each.part.name for each in planned.schedule.transfers if not each.part.weights}
+    return not moved <= {*program.inputs, *program.outputs}
 
 
 def _faster(known: MemoryPlan | None, found: MemoryPlan | None) -> MemoryPlan | None:

@@ -55,11 +55,12 @@ def op_alone(
         by_channels.append(int(len(share.channels) < share.of_channels))
     described = [(program.tensors[n].bytes, rows[n][0], -1, *rows[n][1:], 1) for n in names]
     size, ends = program.block_bytes(op), (len(needs), 0, len(op.outputs))
+    scratch = op.scratch.bytes if op.scratch else 0
     taken = None
     if op.overwrites and not op.by_rows:
         taken = names.index(op.overwrites), names.index(op.outputs[0])
     return Stretch(
-        np.array([(op.work.rows, 0, size, int(loads is None), 0, 0, *ends)], np.int64),
+        np.array([(op.work.rows, 0, size, int(loads is None), scratch, op.work.macs, 0, *ends)], np.int64),
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
 from chipmodel.cascades.bands import column_bands
+from chipmodel.cascades.columns import op_columns
 from chipmodel.cascades.shape import CascadeShape, readers_of, tensors_in_rows
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op, Program
-from dma.columns.ladder import BANDS, heights, in_bands, rows_tried
+from dma.columns.ladder import FOR_TIME, Cascades, band_counts, heights, in_bands, low_heights, rows_tried
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import Chain
 from solvers.columns.kernel import INPUT, INSIDE, OUTPUT, SUMS, Stretch
@@ -29,8 +33,7 @@ class ChainOps:
     """Tensors that anything but these ops needs."""
     loads: Sequence[int | None]
     """For each op the DMA cycles of its weights where they may be there before; else None."""
-    bands: tuple[int, ...] = BANDS
-    """The numbers of bands of columns that are tried."""
+    tried: Cascades = FOR_TIME
 
     @property
     def names(self) -> list[str]:
@@ -44,7 +47,7 @@ class ChainOps:
         operands = ((*map(names.index, op.inputs), -1, *map(names.index, op.outputs)) for op in self.ops)
         sizes = ((tensors[name].bytes, tensors[name].stored, name in self.leaving) for name in names)
         weights = map(self.program.block_bytes, self.ops)
-        return *shapes, *operands, *sizes, *weights, *self.loads, self.bands
+        return *shapes, *operands, *sizes, *weights, *self.loads, self.tried
 
     def numbers_of(self, stretch: Stretch, tensors: Mapping[str, int]) -> tuple[int, ...]:
         """The problem's ``tensors`` of a stretch of such ops, as ``Stretch.numbers``."""
@@ -60,13 +63,17 @@ class ChainOps:
             return None
         rows = [shape.op_rows(index) for index in range(len(self.ops))]
         sizes = [self.program.block_bytes(op) for op in self.ops]
-        tried = heights(rows, own.heights if own else None)
+        tried = (low_heights if self.tried.low else heights)(rows, own.heights if own else None)
         names = self.names
-        banded = [each for each in tried if in_bands(each, rows) or (own and each == own.heights)]
+        banded = [
+            each for each in tried if self.tried.low or in_bands(each, rows) or (own and each == own.heights)
+        ]
         bands, sets = self._bands(shape, names, rows, banded, own)
+        remade = sorted(set(self._sets_remade(shape, own)))
         choices = [
-            (*choice, number)
+            (*choice, number, again)
             for choice in tried
+            for again in remade
             for number in range(sets + 1)
             if not number or choice in banded
         ]
@@ -134,11 +141,40 @@ class ChainOps:
             carried = op.carried.bytes if op.carried else 0
             spans = first[0], len(needs), first[1], len(makes)
             loads = int(self.loads[index] is None)
-            found.append((rows[index], cycles, sizes[index], loads, carried, *spans))
+            found.append((rows[index], cycles, sizes[index], loads, carried, op.work.macs, *spans))
         return needs, found, makes
 
+    def _sets_remade(self, shape: CascadeShape, own: Chain | None) -> Iterator[int]:
+        """Sets of ops that make rows again, as bits: none, and ever more of them, those first that then make
+        the fewest multiply-accumulates more if the others make none."""
+        yield 0
+        if own:
+            yield sum(1 << at for at, op in enumerate(self.ops) if {*op.outputs} & {*own.remade})
+        if self.tried.further_macs is None or not self.chip.npu.rolling_buffers:
+            return
+        more: list[tuple[float, int]] = []
+        for name in shape.inside:
+            readers, at = shape.readers.get(name, ()), shape.maker[name]
+            if len(readers) == 1 == len(self.ops[at].outputs) and self.ops[at].carried is None:
+                ((reader, operand),) = readers
+                reads = shape.reads(reader, operand)
+                spans = (reads(row, row + 1) for row in range(shape.op_rows(reader)))
+                times = sum(stop - start for start, stop in spans) / shape.rows[name]
+                more.append((self.ops[at].work.macs * (times - 1), at))
+        made = 0
+        for total, (_, at) in zip(accumulate(macs for macs, _ in sorted(more)), sorted(more), strict=True):
+            if total > self.tried.further_macs:
+                break
+            made |= 1 << at
+            yield made
+
     def _tried(self, index: int, rows: Sequence[int], tried: Sequence[tuple[int, ...]]) -> list[int]:
-        return rows_tried(rows[index], {each[index] for each in tried}, self.chip.npu.rolling_buffers)
+        made = {each[index] for each in tried}
+        if (
+            self.tried.further_macs is not None
+        ):  # A step that begins again ends where its reader needs no more.
+            made |= {*range(1, max(made))}
+        return rows_tried(rows[index], made, self.chip.npu.rolling_buffers)
 
     def _bands(
         self,
@@ -152,13 +188,23 @@ class ChainOps:
         found: list[int] = []
         sets = 0
         if self.chip.npu.rolling_buffers and len(shape.outputs) == 1:
-            for count in sorted({*self.bands, own.bands if own else 1} - {1}):
+            columns = op_columns(self.program, self.ops[-1]) or 1
+            for count in sorted({*band_counts(self.tried, columns), own.bands if own else 1} - {1}):
                 try:
                     found += self._set_of_bands(shape, names, rows, tried, count)
                 except ValueError:  # Some op cannot make some of its columns.
                     continue
                 sets += 1
         return found, sets
+
+    def _macs_again(self, made: Sequence[Sequence[Band | None]]) -> Fraction:
+        """The multiply-accumulates that bands compute again."""
+        shares = (
+            sum(Fraction(len(band.columns), band.of) for band in bands if band)
+            for bands in zip(*made, strict=True)
+        )
+        again = (op.work.macs * (share - 1) for op, share in zip(self.ops, shares, strict=True))
+        return Fraction(sum(again))
 
     def _set_of_bands(
         self,
@@ -170,6 +216,8 @@ class ChainOps:
     ) -> list[int]:
         inputs = [name for name in names if name not in shape.maker]
         bands = column_bands(self.program, self.ops, shape.maker, inputs, count)
+        if self.tried.further_macs is not None and self._macs_again(bands.made) > self.tried.further_macs:
+            raise ValueError("more multiply-accumulates than are allowed")
         found = [count]
         for band in bands.made:
             for index, op in enumerate(self.ops):

@@ -46,8 +46,10 @@ def chosen_way(
         return ChosenWay(names, None, tiling, before, after, way.bytes)
     again = int(stretch.again[second])
     reloaded = tuple(name for at, name in enumerate(names) if again >> at & 1)
-    bands = _bands_of(stretch, choice[-1], len(ops))
-    cascade = CascadeChoice(names, tuple(choice[:-1]), rolls, reloaded, bands)
+    *heights, bands, remade = choice
+    bands = _bands_of(stretch, bands, len(ops))
+    made_again = tuple(op.outputs[0] for at, op in enumerate(ops) if remade >> at & 1)
+    cascade = CascadeChoice(names, tuple(heights), rolls, reloaded, bands, made_again)
     return ChosenWay(
         names, cascade, Tiling(third, 1, True, False, fourth, 0, rolls), before, after, way.bytes
     )

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
+from typing import NamedTuple
 
+from chipmodel.cascades.rows import MAX_CASCADE_STEPS
 from chipmodel.model.program import Op
 from chipmodel.model.work import Recurrent
 from dma.columns.plan_ways import PartCut
@@ -31,6 +33,33 @@ BANDS = (2, 4)
 """Bands of columns of a cascade, where not everything has room at once."""
 MOST_PARTS = 600
 """The most parts of one op."""
+
+
+class Cascades(NamedTuple):
+    """Which cascades are listed."""
+
+    longest: int = LONGEST
+    bands: tuple[int, ...] = BANDS
+    most_steps: int = 4_000
+    low: bool = False
+    """Whether steps have few rows, and ways are listed for their bytes rather than their time."""
+    further_macs: int | None = None
+    """The most multiply-accumulates that may be computed again, by tensors inside whose rows are made again
+    for each step that reads them, and in bands; None: no such tensors, and any number in bands."""
+    chained: bool = False
+    """Whether all are chains of ops that Arm's compiler has in cascades."""
+
+
+FOR_TIME = Cascades()
+CHAINED = Cascades(bands=(), chained=True)
+"""Those of Arm's compiler, the only one of the boards' tools that makes any."""
+LEAST_MEMORY = Cascades(longest=32, bands=(2, 3, 4, 6, 8, 12, 16), most_steps=MAX_CASCADE_STEPS, low=True)
+"""Longer cascades hold more weights and rows than they save; of more bands, the halo is most of what is
+computed."""
+NARROW = (1, 2, 3, 4)
+"""Columns of further bands, where a limit on what is computed again says how many are worth it."""
+LOW = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Rows a step of all ops where they are few."""
 
 
 def ladder(total: int) -> list[int]:
@@ -61,6 +90,13 @@ def heights(rows: Sequence[int], own: tuple[int, ...] | None) -> list[tuple[int,
     return sorted(found)
 
 
+def low_heights(rows: Sequence[int], own: tuple[int, ...] | None) -> list[tuple[int, ...]]:
+    """Those of ``heights`` that are few, or in proportion to few of the last op."""
+    found = {tuple(min(height, count) for count in rows) for height in LOW}
+    found |= {tuple(max(1, count * height // rows[-1]) for count in rows) for height in FEW}
+    return sorted(found | ({own} if own else set()))
+
+
 def in_bands(choice: Sequence[int], rows: Sequence[int]) -> bool:
     """Whether heights are tried in bands of columns, too: those that are equal or in proportion, of a power
     of two of the last op's rows."""
@@ -69,6 +105,13 @@ def in_bands(choice: Sequence[int], rows: Sequence[int]) -> bool:
     pairs = list(zip(choice, rows, strict=True))
     in_proportion = all(height == max(1, count * choice[-1] // rows[-1]) for height, count in pairs)
     return in_proportion or all(height == min(max(choice), count) for height, count in pairs)
+
+
+def band_counts(tried: Cascades, columns: int) -> set[int]:
+    """The numbers of bands of equal width, but for the last one, of an op with so many columns."""
+    widths = {-(-columns // count) for count in tried.bands}
+    widths |= {*NARROW} if tried.bands and tried.further_macs is not None else set()
+    return {-(-columns // width) for width in widths}
 
 
 def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:

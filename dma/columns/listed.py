@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 
@@ -13,12 +14,13 @@ from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.least_costs import least_cycles
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
-from dma.columns.ladder import BANDS, LONGEST, MOST_OPS
+from dma.columns.ladder import MOST_OPS, Cascades
 from dma.columns.numbers import shared_numbers
 from dma.columns.plan_ways import PlanWays
 from dma.residency.comfortable import comfortable_memory
 from solvers.columns.kernel import Integers, Rates, Stretch
 from solvers.core.deadline import Deadline
+from solvers.fluid.borders import NEVER
 
 LOOK = 16
 """Ops of which the ways are listed between two looks at the clock."""
@@ -47,10 +49,14 @@ class ListedWays:
         deadline: Deadline,
         for_plan: bool,
         within: Mapping[str, str],
+        cascades: Cascades,
+        borders: Collection[int],
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
-        self.longest = max(LONGEST, *map(len, own.chains)) if own.chains else LONGEST
+        self.for_bytes, self._most, self.most_steps = cascades.low, cascades.longest, cascades.most_steps
+        self.further_macs = NEVER if cascades.further_macs is None else cascades.further_macs
+        self.longest = max(self._most, *map(len, own.chains)) if own.chains else self._most
         self.tensors, self.loads, self.for_plan, self.within = tensors, loads, for_plan, within
         self._numbers = shared_numbers(chip.npu, ops)
         self._inside = cache(partial(_as_in_cascade, program, ops))
@@ -58,16 +64,25 @@ class ListedWays:
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
         # Bands, and parts of both rows and channels, need fewer bytes and more cycles.
         self._tight = comfortable_memory(program) > chip.shared_memory.bytes
-        self._bands = BANDS if self._tight else ()
+        self._cascades = cascades if self._tight else cascades._replace(bands=())
         narrow = _narrow_borders(tensors)
+        self._borders = frozenset(borders)
         for start in range(len(ops)):
             if start % LOOK == 0:
                 deadline.require("the ways to run ops are listed")
-            for stop in _stops(start, joins, max(self.longest, MOST_OPS)):
-                if self._is_tried(start, stop) or _is_blocks(narrow, start, stop):
+            if start not in self._borders:
+                continue
+            for stop in filter(self._borders.__contains__, _stops(start, joins, max(self.longest, MOST_OPS))):
+                if self._is_tried(start, stop) or _is_blocks(narrow, start, stop, self._most):
                     self._stretches[start, stop] = self._stretch(start, stop)
         self.longest = max((stop - start for start, stop in self._stretches), default=1)
         self.table: Integers = self._numbers.table()
+
+    def by_time(self) -> ListedWays:
+        """Return the same ways by the time that they take."""
+        found = copy(self)
+        found.for_bytes = False
+        return found
 
     def stretch(self, start: int, stop: int) -> Stretch | None:
         """The runs ``[start, stop)``; None where their ways are not listed."""
@@ -76,9 +91,9 @@ class ListedWays:
     def any_way(self, start: int, stop: int) -> bool:
         """Whether they may run in any way: one op that is not listed, or a cascade of the plan."""
         if stop == start + 1:
-            return self.stretch(start, stop) is None
+            return {start, stop} <= self._borders and self.stretch(start, stop) is None
         chain = self.own.chains.get(tuple(op.name for op in self.ops[start:stop]))
-        return chain is not None and (not chain.listed or self.stretch(start, stop) is None)
+        return chain is not None and self.stretch(start, stop) is None
 
     def _is_made_in_place(self, run: int) -> bool:
         op = self.ops[run]
@@ -93,7 +108,7 @@ class ListedWays:
         return known[key]
 
     def _is_tried(self, start: int, stop: int) -> bool:
-        return stop - start <= LONGEST or tuple(op.name for op in self.ops[start:stop]) in self.own.chains
+        return stop - start <= self._most or tuple(op.name for op in self.ops[start:stop]) in self.own.chains
 
     def _stretch(self, start: int, stop: int) -> Stretch | None:
         runs = range(start, stop)
@@ -102,7 +117,8 @@ class ListedWays:
             op, loads = self.ops[start], self.loads[start]
             asked = tensors, self.own.cuts.get(op.name), not start, loads, self._tight
             return op_alone(self.program, self.chip, op, self._numbers, *asked)
-        if not all(may_cascade(self.ops[run]) for run in runs):
+        may_chain = is_chained if self._cascades.chained else may_cascade
+        if not all(may_chain(self.ops[run]) for run in runs):
             return None
         names = tuple(self.ops[run].name for run in runs)
         for run in filter(self._is_made_in_place, runs):
@@ -112,13 +128,22 @@ class ListedWays:
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         ops = tuple(map(self._inside, runs))
         known = self.program, self.chip, self._numbers
-        neighbours = ChainOps(*known, ops, leaving, self.loads[start:stop], self._bands)
+        neighbours = ChainOps(*known, ops, leaving, self.loads[start:stop], self._cascades)
         given = self.own.chains.get(names)
         key, alike = (neighbours.key(), given), self._numbers.alike
         if key not in alike:
             alike[key] = neighbours.stretch(given)
         found = alike[key]
         return found and found._replace(numbers=neighbours.numbers_of(found, tensors))
+
+
+NEVER_CHAINED = ("dense", "matmul", "transposed_conv")
+"""Kinds of ops that Arm's compiler leaves out of cascades, beside those of several inputs."""
+
+
+def is_chained(op: Op) -> bool:
+    """Return whether Arm's compiler has an op in cascades."""
+    return may_cascade(op) and len(op.inputs) == 1 and op.kind not in NEVER_CHAINED
 
 
 def _narrow_borders(tensors: Sequence[Mapping[str, int]]) -> list[int]:
@@ -133,9 +158,9 @@ def _narrow_borders(tensors: Sequence[Mapping[str, int]]) -> list[int]:
     return [*found, count]
 
 
-def _is_blocks(narrow: Sequence[int], start: int, stop: int) -> bool:
+def _is_blocks(narrow: Sequence[int], start: int, stop: int, most: int) -> bool:
     """Whether these are a few blocks, each of which begins and ends with one tensor."""
-    return narrow[start] >= 0 <= narrow[stop] and narrow[stop] - narrow[start] <= LONGEST
+    return narrow[start] >= 0 <= narrow[stop] and narrow[stop] - narrow[start] <= most
 
 
 def _as_in_cascade(program: Program, ops: Sequence[Op], run: int) -> Op:

@@ -18,13 +18,13 @@ class PartCut(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Rows a step of each op of a cascade, the ops whose weights are loaded again, and bands of columns."""
+    """Rows a step of each op of a cascade, the ops whose weights are loaded again, and bands of columns; the
+    tensors whose rows are made again."""
 
     heights: tuple[int, ...]
     again: tuple[str, ...]
     bands: int
-    listed: bool
-    """Whether the kernel knows such a cascade: it makes no rows again."""
+    remade: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,6 @@ def plan_ways(schedule: Schedule) -> PlanWays:
         cuts[step.op] = PartCut(max(rows, len(step.rows)), max(channels, len(step.channels)), first)
     cuts = {name: cut._replace(first=cut.first * (cut.first < cut.rows)) for name, cut in cuts.items()}
     chains = {
-        each.ops: Chain(each.heights, each.reloaded, each.bands, not each.again) for each in schedule.cascades
+        each.ops: Chain(each.heights, each.reloaded, each.bands, each.again) for each in schedule.cascades
     }
     return PlanWays(cuts, chains)

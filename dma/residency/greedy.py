@@ -483,13 +483,6 @@ class ResidencyTable:
             return None
         return min((each for each in touched if each > position), default=None)
 
-    def inputs_apart(self) -> Decisions:
-        """The initial decisions, but with inputs of the program in SharedMemory only where ops read them."""
-        decisions = self.initial_decisions()
-        for position in range(len(self.ops)):
-            self.reload_inputs(decisions, position)
-        return decisions
-
     def may_stream(self, name: str) -> bool:
         """Whether a tensor is an input of the program that nothing writes to."""
         return name in self.program.inputs and not any(touch.writes for touch in self.touches[name])

@@ -8,7 +8,7 @@ namespace columns {
 struct Around {
     Moved ahead, ahead_after, behind, behind_after;
     Int capacity, later, most;
-    bool alone;
+    bool alone, for_bytes;
 };
 
 // A row of a table between two borders; see COLUMNS in kernel.py.
@@ -21,6 +21,10 @@ struct TableRow {
 inline TableRow table_row(const Way &way, const Places &places, const Around &around) {
     const auto &keys = way.keys;
     const MoveRow &move = places.moves[way.place];
+    if (around.for_bytes) {
+        const Int bytes = around.capacity - places.room[way.place] + keys[SIZE];
+        return {move.before, move.after, 0, keys[CYCLES], way.macs, 0, 0, 0, way.made_by, bytes};
+    }
     const Int room = places.room[way.place], loads = keys[LOADS] + places.weights;
     const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
     Int needed = keys[NEEDED] - std::min(move.behind, late);
@@ -35,14 +39,17 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
     const Int free = around.alone ? std::min(around.capacity - move.after_bytes, room - keys[END])
                                   : around.capacity - std::max(move.after_bytes, keys[END]);
     const Int later = std::min(around.ahead_after.in(std::max<Int>(0, free)), way.most_after);
+    const Int most_after = std::min(std::min(later, around.later) + move.early_after, around.most) - way.last;
+    const Int least = -std::min(move.behind_after, pending);
+    const Int waits = std::max<Int>(0, least - most_after);  // For the stores that no step hides.
     return {move.before,
             move.after,
             needed,
-            keys[CYCLES],
+            keys[CYCLES] + waits,
             loads + keys[STORES] + move.leaving,
             std::min(std::min(ahead, loads + around.later) + move.early, around.most),
-            std::min(std::min(later, around.later) + move.early_after, around.most) - way.last,
-            -std::min(move.behind_after, pending),
+            most_after + waits,
+            least,
             way.made_by,
             around.capacity - room + keys[SIZE]};
 }

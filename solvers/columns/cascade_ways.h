@@ -17,24 +17,27 @@ public:
         : stretch_(stretch), chip_(chip), places_(places), ahead_(ahead), ahead_after_(ahead_after), behind_(behind),
           best_(best), held_cycles_(weights_once(stretch, chip)) {}
 
-    // One choice of `heights`, with each of the sets of weights that are loaded again.
-    void take(Int number, const Int *heights, const Bands &bands, const std::vector<Int> &again,
+    // One choice of `heights`, with each of the sets of weights that are loaded again; rows of the set of ops
+    // `remade` are made for each step that reads them.
+    void take(Int number, const Int *heights, const Bands &bands, Int remade, const std::vector<Int> &again,
               const std::vector<Int> &groups, Int most_steps) {
         bands_ = bands;
         if (stretch_.rolls && places_.are_beyond(computing(heights), held_cycles_)) {
             return;
         }
-        walk_ = Walker(stretch_, heights, most_steps / bands.count).walk(bands.count);
-        if (!walk_.possible) {
+        walk_once(heights, remade, most_steps);
+        if (!once_.possible || Int(once_.steps.size()) * bands.count > most_steps) {
             return;
         }
+        walk_ = once_;
+        walk_.repeat(bands.count, stretch_.rolls && (once_.ends.size() == 1 || bands.count > 1 || remade));
         in_band_ = Int(walk_.ends.size()) / bands.count;
         count_steps();
         if (!stretch_.rolls && places_.are_beyond(total_, held_cycles_)) {
             return;
         }
         for (Int stripe : groups) {
-            if (stripe > 1 && stripe > in_band_) {
+            if (stripe > 1 && (stripe > in_band_ || chip_.for_bytes)) {
                 break;
             }
             measure(stripe);
@@ -73,6 +76,23 @@ private:
         const Turn &next() const { return (*turns)[turn]; }
     };
 
+    // The steps of one band, which are those of the choice before where only bands differ.
+    void walk_once(const Int *heights, Int remade, Int most_steps) {
+        std::vector<Int> choice(heights, heights + stretch_.count());
+        choice.push_back(remade);
+        if (choice == choice_) {
+            return;
+        }
+        choice_ = std::move(choice);
+        remade_ = remade;
+        once_ = Walker(stretch_, heights, remade, most_steps).walk();
+        Int macs = 0;
+        for (const Step &step : once_.steps) {
+            macs += stretch_.ops[step.op].macs * step.rows.size() / stretch_.ops[step.op].rows;
+        }
+        once_.possible = once_.possible && (!chip_.for_bytes || macs <= chip_.most_macs);
+    }
+
     Int cycles(const Step &step) const {
         const Int at = bands_.cycles ? bands_.cycles[step.band * stretch_.count() + step.op] : stretch_.ops[step.op].cycles;
         return stretch_.table[at + step.rows.size()];
@@ -99,8 +119,10 @@ private:
         used_.assign(tensors, Span{-1, -1});
         spans_.assign(ops, Span{-1, -1});
         std::vector<bool> parts(ops, false);
-        total_ = 0;
+        std::vector<Int> area(ops, 0), open(tensors, -1);
+        total_ = macs_ = 0;
         ends_.clear();
+        inside_.clear();
         for (Int at = 0; at < Int(walk_.steps.size()); ++at) {
             const Step &step = walk_.steps[at];
             const OpRow &op = stretch_.ops[step.op];
@@ -110,29 +132,47 @@ private:
                 const Int tensor = stretch_.needs[need].tensor;
                 first_read_[tensor] = first_read_[tensor] < 0 ? total_ : first_read_[tensor];
                 touch(used_[tensor], at);
+                if (open[tensor] >= 0) {
+                    add_inside({open[tensor], at}, bytes_inside(tensor));
+                    open[tensor] = -1;
+                }
             }
             for (Int make = op.makes; make < op.makes_end; ++make) {
-                touch(used_[stretch_.makes[make]], at);
+                const Int tensor = stretch_.makes[make];
+                touch(used_[tensor], at);
+                if (stretch_.is_remade(step.op, remade_) && open[tensor] < 0) {
+                    open[tensor] = at;
+                }
+                area[step.op] += make == op.makes ? step.rows.size() * columns(tensor, step.band).first : 0;
             }
             computed_[step.op] += cycles(step);
             total_ += cycles(step);
             ends_.push_back(total_);
             parts[step.op] = parts[step.op] || step.rows.size() < op.rows;
         }
-        inside_.clear();
         for (Int at = 0; at < tensors; ++at) {
             const TensorRow &tensor = stretch_.tensors[at];
-            if (tensor.role == INSIDE) {
-                Int widest = 0;
-                for (Int band = 0; band < bands_.count; ++band) {
-                    widest = std::max(widest, columns(at, band).first);
-                }
-                add_inside(used_[at], walk_.most[at] * tensor.bytes / tensor.rows * widest / columns(at, 0).second);
+            if (open[at] >= 0) {
+                add_inside({open[at], used_[at].stop}, bytes_inside(at));
+            } else if (tensor.role == INSIDE && !stretch_.is_remade(tensor.maker, remade_)) {
+                add_inside(used_[at], bytes_inside(at));
             }
         }
         for (Int op = 0; op < ops; ++op) {
-            add_inside(spans_[op], parts[op] ? stretch_.ops[op].carried : 0);
+            const OpRow &row = stretch_.ops[op];
+            add_inside(spans_[op], parts[op] ? row.carried : 0);
+            macs_ += row.macs * area[op] / (row.rows * columns(stretch_.makes[row.makes], 0).second);
         }
+    }
+
+    // Those of all rows that are there at once, in the widest band.
+    Int bytes_inside(Int at) const {
+        const TensorRow &tensor = stretch_.tensors[at];
+        Int widest = 0;
+        for (Int band = 0; band < bands_.count; ++band) {
+            widest = std::max(widest, columns(at, band).first);
+        }
+        return walk_.most[at] * tensor.bytes / tensor.rows * widest / columns(at, 0).second;
     }
 
     // NPU cycles of all steps, where rows are made once: an op has steps of its height, and one of the rest.
@@ -364,7 +404,7 @@ private:
         if (!passes && made_by[2] > 1) {
             return;
         }
-        for (Int depth = 1; depth <= (passes ? 2 : 1); ++depth) {
+        for (Int depth = 1; depth <= (passes && !chip_.for_bytes ? 2 : 1); ++depth) {
             made_by[3] = depth;
             take_depth(place, depth, made_by);
         }
@@ -410,7 +450,12 @@ private:
             return;
         }
         const Int bytes = fullest();
-        if (bytes > room) {
+        if (bytes > room || (chip_.for_bytes && macs_ > chip_.most_macs)) {
+            return;
+        }
+        if (chip_.for_bytes) {
+            best_.push_back({place, {bytes, 0, 0, 0, total_, 0, 0, 0, 0, 0}, made_by});
+            best_.back().macs = macs_;
             return;
         }
         const Most most = most_moved(room, bytes);
@@ -432,7 +477,7 @@ private:
                          most.before + ahead,
                          most.after,
                          most.behind,
-                         chip_.whole ? 0 : last,
+                         chip_.whole || chip_.last ? 0 : last,
                          !chip_.whole && late > 0});
     }
 
@@ -621,7 +666,8 @@ private:
     const Moved &ahead_, &ahead_after_, &behind_;
     Taker &best_;
     const Int held_cycles_;  // DMA cycles of all weights, each once
-    Walk walk_;
+    Walk walk_, once_;
+    std::vector<Int> choice_;  // by which `once_` was made
     Bands bands_;
     Int in_band_ = 1;
     std::vector<Passing> passing_;
@@ -632,7 +678,7 @@ private:
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;
     std::vector<std::pair<Int, Int>> base_changes_, changes_, events_;
-    Int total_ = 0, again_ = 0, loaded_cycles_ = 0, turn_bytes_ = 0;
+    Int total_ = 0, macs_ = 0, remade_ = 0, again_ = 0, loaded_cycles_ = 0, turn_bytes_ = 0;
     Int turns_cycles_ = 0, turns_first_ = 0, turns_wait_ = 0, turns_computed_ = 0;
 };
 

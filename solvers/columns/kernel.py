@@ -18,10 +18,10 @@ INSIDE, INPUT, OUTPUT = range(3)
 """Roles of tensors in a stretch."""
 SUMS = -1
 """In the place of ``rolls``, of an output whose rows are added up."""
+MACS = 5
+"""The column of multiply-accumulates in ``Stretch.ops``."""
 GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 """Groups of steps a stripe of what passes a cascade."""
-MOST_STEPS = 4_000
-"""Steps of a cascade that is looked at."""
 HIDDEN_CYCLES = 64
 """DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's
 that the DMA engine does not wait for."""
@@ -52,7 +52,7 @@ class Stretch(NamedTuple):
 
     ops: Integers
     """Rows, cycles by rows, bytes of weights, whether they are loaded for certain, bytes carried between
-    parts, first and end of needs and makes."""
+    parts, or the scratch of one op, multiply-accumulates, first and end of needs and makes."""
     needs: Integers
     """Tensor, first row and end of the rows read by row."""
     makes: Integers
@@ -60,8 +60,9 @@ class Stretch(NamedTuple):
     """Bytes, rows, maker or -1, role, whether its rows may pass through a rolling buffer, and runs of bytes
     of a row of which only some of the columns are needed."""
     choices: Integers
-    """The rows a step of each op of a cascade, and a set of bands, from 1 on, or 0; of one op the rows and
-    channels of a part, the rows of the first stripe if it has fewer, and the cycles of all parts."""
+    """The rows a step of each op of a cascade, a set of bands, from 1 on, or 0, and the ops that make rows
+    again for each step that reads them, as bits; of one op the rows and channels of a part, the rows of the
+    first stripe if it has fewer, and the cycles of all parts."""
     again: Integers
     """Sets of ops whose weights are loaded again, as bits."""
     by_channels: Integers
@@ -95,6 +96,13 @@ class ListedColumns(Protocol):
     for_plan: bool
     """Whether a plan is sought: then what passes is never there whole, and of two paths that take as long the
     one that moves less is better."""
+    for_bytes: bool
+    """Whether only bytes count, and then the NPU's cycles and the multiply-accumulates, which stand in the
+    place of all that is moved."""
+    most_steps: int
+    """Steps of a cascade that is looked at."""
+    further_macs: int
+    """The most multiply-accumulates that a stretch may compute again, where they count."""
 
     @property
     def table(self) -> Integers:
@@ -182,11 +190,13 @@ def take_ways(
 ) -> Integers:
     """Reach the border after a stretch by its ways; return those within the ``limit`` that no other one is
     better than, each a row of ``COLUMNS`` numbers and of four by which it was chosen."""
+    most_steps = columns.most_steps
+    most_macs = columns.further_macs + int(stretch.ops[:, MACS].sum())
     settings = (
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
-        *(columns.rolls, MOST_STEPS, stretch.channels, stretch.channels > 0, border.later, border.most),
+        *(columns.rolls, most_steps, stretch.channels, stretch.channels > 0, border.later, border.most),
         *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
-        *(stretch.in_turn, reached.width, limit.most),
+        *(stretch.in_turn, reached.width, limit.most, columns.for_bytes, most_macs),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
     placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
@@ -194,6 +204,8 @@ def take_ways(
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
+    if columns.for_bytes:
+        return table
     if columns.for_plan:
         table = table.copy()
         table[:, 3:5] += table[:, 4:2:-1] // HIDDEN_CYCLES

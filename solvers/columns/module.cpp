@@ -21,7 +21,7 @@ public:
 };
 
 enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, REST, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES, FOR_BYTES, MOST_MACS };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -47,7 +47,8 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around, const Plac
     };
     const Stretch stretch{arrays[OPS].rows<OpRow>(), arrays[NEEDS].rows<NeedRow>(), arrays[MAKES].rows<Int>(),
                           arrays[TENSORS].rows<TensorRow>(), arrays[TABLE].data(), settings[ROLLS] != 0};
-    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0, settings[WHOLE_TOO] != 0};
+    const Chip chip{rate(LOAD), rate(STORE), rate(WEIGHTS), settings[LAST] != 0, settings[WHOLE_TOO] != 0,
+                    around.for_bytes, settings[MOST_MACS]};
     Taker best;
     if (settings[ON_ITS_OWN]) {
         const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
@@ -64,11 +65,12 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around, const Plac
     } else {
         CascadeWays ways(stretch, chip, places, around.ahead, around.ahead_after, around.behind, best);
         const std::vector<Bands> bands = read_bands(arrays[BANDS], stretch);
-        const Int each = stretch.count() + 1, choices = arrays[CHOICES].size() / each;
+        const Int each = stretch.count() + 2, choices = arrays[CHOICES].size() / each;
         const std::vector<Int> again = arrays[AGAIN].rows<Int>(), groups = arrays[GROUPS].rows<Int>();
         for (Int number = 0; number < choices; ++number) {
             const Int *heights = arrays[CHOICES].data() + number * each;
-            ways.take(number, heights, bands[heights[stretch.count()]], again, groups, settings[MOST_STEPS]);
+            const Int *others = heights + stretch.count();
+            ways.take(number, heights, bands[others[0]], others[1], again, groups, settings[MOST_STEPS]);
         }
     }
     return best;
@@ -87,7 +89,7 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Moved ahead = read_moved(fitting), ahead_after = read_moved(fitting);
     const Moved behind = read_moved(fitting), behind_after = read_moved(fitting);
     const Around around{ahead, ahead_after, behind, behind_after, settings[CAPACITY], settings[LATER],
-                        settings[MOST], settings[ON_ITS_OWN] != 0};
+                        settings[MOST], settings[ON_ITS_OWN] != 0, settings[FOR_BYTES] != 0};
     const std::vector<MoveRow> moves = arrays[MOVES].rows<MoveRow>();
     const Int points = arrays[POINTS].size();
     const Limit limit{{arrays[POINTS].data(), points, settings[WIDTH]}, arrays[BEFORE_TIMES].data(),
@@ -95,6 +97,14 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Int tensors = arrays[TENSORS].size() * Int(sizeof(Int)) / Int(sizeof(TensorRow));
     const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), moves.data(),
                         arrays[ROOM].size(), tensors, settings[BESIDES], limit, {}};
+    if (around.for_bytes) {
+        Best<5, TableRow> least;
+        for (const Way &way : find_ways(arrays, around, places)) {
+            const TableRow row = table_row(way, places, around);
+            least.add({row.before, row.after, row.bytes, row.moved, row.cycles}, row);
+        }
+        return least.take(2);
+    }
     Best<8, TableRow> best;
     for (const Way &way : find_ways(arrays, around, places)) {
         const TableRow row = table_row(way, places, around);

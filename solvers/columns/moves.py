@@ -81,7 +81,7 @@ class _Moves:
             (begins.get(id(each), 0), ends.get(id(each), 0), self._places(each, number in again))
             for number, each in enumerate(self.operands)
         ]
-        """Of operands the bits at both borders, and where they lie: nowhere, there before, after, both."""
+        """The bits of operands at both borders, and where they lie: nowhere, there before, after, both."""
         self.carried = [
             (begins.get(id(each), 0), ends[id(each)])
             for each in residents.tracked[stop]
@@ -94,15 +94,15 @@ class _Moves:
             for each in crossing
             if id(each) not in known and id(each) in begins.keys() & ends.keys()
         ]
-        sizes: list[int] = stretch.tensors[:, 0].tolist()
+        self.sizes = list[int](stretch.tensors[:, 0].tolist())
         self.held = [
             (number, each, size)
-            for number, (each, size) in enumerate(zip(self.operands, sizes, strict=True))
+            for number, (each, size) in enumerate(zip(self.operands, self.sizes, strict=True))
             if each is not None and each.held is not None
         ]
 
     def place(self, move: Move) -> _MovePlace | None:
-        """Where tensors lie; None for a tensor that nobody makes or loads."""
+        """Where tensors lie; None for a tensor that nobody makes or loads, and where they have no room."""
         before, after = move.before | ALWAYS, move.after | ALWAYS
         if any(after & there and not before & begun for begun, there in self.carried):
             return None
@@ -119,7 +119,14 @@ class _Moves:
                 assert output is not None
                 in_parts, found[new] = output.bytes, FREE
         around = self._around(found) if self.held else 0
-        return _MovePlace(tuple(found), self.capacity - through - around, in_parts)
+        room = self.capacity - through - around
+        fits = room >= max(self._whole(found, BEFORE), self._whole(found, AFTER))
+        return _MovePlace(tuple(found), room, in_parts) if fits else None
+
+    def _whole(self, places: list[int], side: int) -> int:
+        """Bytes of the operands that are there as a whole at one of the borders."""
+        each = zip(places, self.sizes, strict=True)
+        return sum([size for place, size in each if place & STAYS and place & side])
 
     def _around(self, places: list[int]) -> int:
         """Bytes of tensors that are not complete, beside those that lie within them here."""

@@ -169,8 +169,8 @@ private:
         if (!passes && stripes_ > 1 && (takes_ >= 0 || compute_ + stripes_ * slices_ >= whole_)) {
             return;
         }
-        for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 ? 2 : 1); ++depth) {
-            for (Int slices = 1; slices <= (slice_loads_ > 1 ? 2 : 1); ++slices) {
+        for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 && !chip_.for_bytes ? 2 : 1); ++depth) {
+            for (Int slices = 1; slices <= (slice_loads_ > 1 && !chip_.for_bytes ? 2 : 1); ++slices) {
                 made_by[2] = depth;
                 made_by[3] = slices;
                 take_buffers(place, depth, slices, passes, made_by);
@@ -181,7 +181,7 @@ private:
     void take_buffers(Int place, Int depth, Int slices, bool passes, const std::array<Int, 4> &made_by) {
         const bool parts = stripes_ * slices_ > 1;
         const Int second = std::min(slice_, stretch_.ops[0].weights - slice_);  // The last of two may be smaller.
-        Int single = slice_ + (parts ? places_.in_parts[place] : 0), size = single + second * (slices - 1);
+        Int single = slice_ + stretch_.ops[0].carried + (parts ? places_.in_parts[place] : 0), size = single + second * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
         Int passed = first, tail = compute_, latest = 0;
@@ -225,6 +225,11 @@ private:
         if (size > room || places_.is_beyond(place, compute_, loads + stores)) {
             return;
         }
+        if (chip_.for_bytes) {
+            best_.push_back({place, {size, 0, 0, 0, compute_, 0, 0, 0, 0, 0}, made_by});
+            best_.back().macs = stretch_.ops[0].macs;
+            return;
+        }
         if (slices == 1 && slice_loads_ > 1) {
             // Pieces of the next slice come into what is free, before its buffer is.
             const Int early = (room - size) * chip_.weights.numerator / chip_.weights.denominator + 1;
@@ -249,7 +254,7 @@ private:
                    ENDLESS,
                    ENDLESS,
                    ENDLESS,
-                   chip_.whole ? 0 : last,
+                   chip_.whole || chip_.last ? 0 : last,
                    !chip_.whole && late > 0});
     }
 

@@ -130,8 +130,8 @@ class FastestPath(NamedTuple):
     cycles: int
     ways: tuple[PathWay, ...]
     """In order."""
-    search: PathSearch
-    """What found it."""
+    search: PathSearch | None = None
+    """What found it, if another search may begin with what it knows."""
 
 
 def fastest_path(
@@ -159,7 +159,7 @@ def fastest_path(
         Where the deadline comes first.
     """
     search = PathSearch(problem, columns, levels)
-    search.known = larger.search.rest_of_paths(search) if larger else None
+    search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
     for limit in (*(each for each in likely if each < most), most):
         if limit < NEVER and search.run(deadline, most=limit) <= limit:
             return next(search.found(), None)

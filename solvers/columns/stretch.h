@@ -33,7 +33,8 @@ struct OpRow {
     Int cycles;        // where the cycles of a step of so many rows begin in the table
     Int weights;       // bytes
     Int loads;         // whether they come for certain: else some may be there from before
-    Int carried;       // bytes that parts hand on where there are several
+    Int carried;       // bytes that parts hand on where there are several; of one op its scratch
+    Int macs;          // multiply-accumulates of all rows
     Int needs, needs_end;
     Int makes, makes_end;
 };
@@ -93,6 +94,7 @@ struct Stretch {
         return {table[need.first + rows.start], table[need.stop + rows.stop - 1]};
     }
     Int count() const { return Int(ops.size()); }
+    bool is_remade(Int op, Int remade) const { return remade >> op & 1; }
 };
 
 // The steps of a cascade in order, in groups, and the most rows of each tensor inside that are there at once.
@@ -102,8 +104,11 @@ struct Walk {
     std::vector<Int> most;       // by tensor
     bool possible = true;
 
-    // The same steps once for each band.
-    void repeat(Int bands) {
+    // The same steps once for each band, of which groups are small if they are `fine`.
+    void repeat(Int bands, bool fine) {
+        if (fine) {
+            split_by_first();
+        }
         const std::vector<Step> once = steps;
         const std::vector<Int> groups = ends;
         for (Int band = 1; band < bands; ++band) {
@@ -116,21 +121,44 @@ struct Walk {
             }
         }
     }
+
+private:
+    // Groups are divided before each step of the first op, so that stripes can be small.
+    void split_by_first() {
+        std::vector<Int> found;
+        Int start = 0;
+        for (Int end : ends) {
+            for (Int at = start + 1; at < end; ++at) {
+                if (steps[at].op == 0) {
+                    found.push_back(at);
+                }
+            }
+            found.push_back(end);
+            start = end;
+        }
+        ends = std::move(found);
+    }
 };
 
 class Walker {
 public:
-    Walker(const Stretch &stretch, const Int *heights, Int most_steps)
-        : stretch_(stretch), heights_(heights), most_steps_(most_steps), done_(stretch.ops.size(), 0) {
+    // Ops of the set `remade` make the rows of their only output again for each step that reads them.
+    Walker(const Stretch &stretch, const Int *heights, Int remade, Int most_steps)
+        : stretch_(stretch), heights_(heights), remade_(remade), most_steps_(most_steps),
+          done_(stretch.ops.size(), 0), ahead_(done_), reached_(done_), reading_(stretch.ops.size()) {
         walk_.most.assign(stretch.tensors.size(), 0);
+        for (Int op = 0; op < stretch.count(); ++op) {
+            for (Int at = stretch.ops[op].needs; at < stretch.ops[op].needs_end; ++at) {
+                const Int maker = stretch.tensors[stretch.needs[at].tensor].maker;
+                if (maker >= 0 && stretch.is_remade(maker, remade)) {
+                    reading_[maker] = {op, at};
+                }
+            }
+        }
     }
 
-    Walk walk(Int bands) {
+    Walk walk() {
         stretch_.rolls ? rolling() : recomputing();
-        if (walk_.possible && stretch_.rolls && (walk_.ends.size() == 1 || bands > 1)) {
-            split_by_first();
-        }
-        walk_.repeat(bands);
         return std::move(walk_);
     }
 
@@ -138,28 +166,41 @@ private:
     void rolling() {
         const Int last = stretch_.count() - 1, rows = stretch_.ops[last].rows;
         while (done_[last] < rows && walk_.possible) {
-            advance(last);
-            for (Int op = 0; op < last && done_[last] == rows; ++op) {
-                until(op, stretch_.ops[op].rows);
+            advance(last, rows);
+            for (Int at = 0; at < last && done_[last] == rows; ++at) {
+                // Rows that are made again begin a round for their reader, so that those of its own come first.
+                const Int op = remade_ ? last - 1 - at : at;
+                if (reached_[op] < stretch_.ops[op].rows) {
+                    until(op, stretch_.ops[op].rows);
+                }
             }
             walk_.ends.push_back(Int(walk_.steps.size()));
         }
     }
 
+    bool is_remade(Int op) const { return stretch_.is_remade(op, remade_); }
+
     void until(Int op, Int stop) {
+        const Int most = is_remade(op) ? stop : stretch_.ops[op].rows;
         while (done_[op] < stop && walk_.possible) {
-            advance(op);
+            advance(op, most);
         }
     }
 
-    void advance(Int op) {
+    // The next rows of an op, up to row `most`, after all that they need.
+    void advance(Int op, Int most) {
         const OpRow &row = stretch_.ops[op];
-        const Span made{done_[op], std::min(row.rows, done_[op] + std::max<Int>(1, heights_[op]))};
+        const Span made{done_[op], std::min(most, done_[op] + std::max<Int>(1, heights_[op]))};
+        ahead_[op] = made.stop;
         for (Int at = row.needs; at < row.needs_end; ++at) {
             const NeedRow &need = stretch_.needs[at];
             const Int maker = stretch_.tensors[need.tensor].maker;
             if (maker >= 0) {
-                until(maker, stretch_.reads(need, made).stop);
+                const Span needed = stretch_.reads(need, made);
+                if (is_remade(maker)) {
+                    done_[maker] = ahead_[maker] = std::min(reached_[maker], needed.start);
+                }
+                until(maker, needed.stop);
             }
         }
         if (Int(walk_.steps.size()) >= most_steps_) {
@@ -168,6 +209,7 @@ private:
         }
         walk_.steps.push_back({op, made});
         done_[op] = made.stop;
+        reached_[op] = std::max(reached_[op], made.stop);
         for (Int at = row.makes; at < row.makes_end; ++at) {
             const Int tensor = stretch_.makes[at];
             if (stretch_.tensors[tensor].role == INSIDE) {
@@ -179,16 +221,32 @@ private:
 
     // The first row of a tensor that a later step reads.
     Int oldest(Int tensor) const {
+        const Int maker = stretch_.tensors[tensor].maker;
         Int found = stretch_.tensors[tensor].rows;
-        for (Int op = stretch_.tensors[tensor].maker + 1; op < stretch_.count(); ++op) {
+        for (Int op = maker + 1; op < stretch_.count(); ++op) {
             for (Int at = stretch_.ops[op].needs; at < stretch_.ops[op].needs_end; ++at) {
                 const NeedRow &need = stretch_.needs[at];
-                if (need.tensor == tensor && done_[op] < stretch_.ops[op].rows) {
-                    found = std::min(found, stretch_.table[need.first + done_[op]]);
+                if (need.tensor != tensor) {
+                    continue;
+                }
+                const Int start = is_remade(maker) ? done_[op] : std::min(done_[op], next_round(op));
+                if (start < stretch_.ops[op].rows) {
+                    found = std::min(found, stretch_.table[need.first + start]);
                 }
             }
         }
         return found;
+    }
+
+    // The row to which an op goes back for the next step that reads it; its number of rows for none.
+    Int next_round(Int op) const {
+        const Int rows = stretch_.ops[op].rows;
+        if (!is_remade(op)) {
+            return rows;
+        }
+        const auto [reader, need] = reading_[op];
+        const Int start = std::min(ahead_[reader], next_round(reader));
+        return start < stretch_.ops[reader].rows ? stretch_.table[stretch_.needs[need].first + start] : rows;
     }
 
     void recomputing() {
@@ -237,26 +295,11 @@ private:
         }
     }
 
-    // Groups are divided before each step of the first op, so that stripes can be small.
-    void split_by_first() {
-        std::vector<Int> ends;
-        Int start = 0;
-        for (Int end : walk_.ends) {
-            for (Int at = start + 1; at < end; ++at) {
-                if (walk_.steps[at].op == 0) {
-                    ends.push_back(at);
-                }
-            }
-            ends.push_back(end);
-            start = end;
-        }
-        walk_.ends = std::move(ends);
-    }
-
     const Stretch &stretch_;
     const Int *heights_;
-    const Int most_steps_;
-    std::vector<Int> done_;
+    const Int remade_, most_steps_;
+    std::vector<Int> done_, ahead_, reached_;  // by op: rows made, of the step that is next, and the most ever
+    std::vector<std::pair<Int, Int>> reading_;  // of what is made again the op that reads it, and its need
     Walk walk_;
 };
 

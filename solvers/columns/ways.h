@@ -40,6 +40,7 @@ struct Way {
     // whether a load has to wait for those of the stretch before.
     Int last = 0;
     bool waits = false;
+    Int macs = 0;
 };
 
 // Least times by set of tensors and by DMA cycles moved ahead, at equally far points.
@@ -94,6 +95,8 @@ struct Chip {
     Rate load, store, weights;
     bool last;   // whether nothing comes after the stretch
     bool whole;  // whether what passes may also be there whole
+    bool for_bytes;  // whether bytes, cycles of the NPU and multiply-accumulates alone are asked for
+    Int most_macs;
 };
 
 // What passes a stretch that has so much room. Where no plan is sought, any may have the whole tensor there while

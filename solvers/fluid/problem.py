@@ -72,3 +72,5 @@ class FluidProblem:
     left. Inner ones first; neither the first nor the last run is in one."""
     followed_in: int = 0
     """Bytes of SharedMemory by which it is decided what is followed; 0 for ``capacity``."""
+    keeps: bool = False
+    """Whether tensors that are ``held`` are so up to their last reader, so that no plan sends one out."""

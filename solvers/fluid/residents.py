@@ -98,12 +98,12 @@ class Residents:
         """The largest first."""
         size = problem.followed_in or problem.capacity
         least = [0] * TRACKED + [size // part for part in FURTHER]
+        free = ([t for t in each if not (problem.keeps and t.held is not None)] for each in self.crossing)
         self.tracked = [
-            [t for t, size in zip(crossing, least, strict=False) if t.bytes > size]
-            for crossing in self.crossing
+            [t for t, size in zip(crossing, least, strict=False) if t.bytes > size] for crossing in free
         ]
         self.untracked = [
-            {id(t): t for t in crossing[len(tracked) :]}
+            {id(t): t for t in crossing if id(t) not in {*map(id, tracked)}}
             for crossing, tracked in zip(self.crossing, self.tracked, strict=True)
         ]
         """The other tensors that cross each border, by identity."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+from chipmodel.bounds.least_memory import least_memory
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.cascades.recomputed import computed, steps_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
@@ -30,9 +31,8 @@ from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
 from chipmodel.verify.plan_file import verify_file
-from dma.cascade_choice.memory_bound import memory_bound
-from dma.cascade_choice.segmented_chains import BANDS
-from dma.cascade_choice.straight_chains import op_chains
+from dma.columns.named import chains
+from dma.columns.plan_ways import plan_ways
 from dma.stream import streamers
 from tests.fuzz.fuzzer import Fault
 from tests.fuzz.random_trees import random_paths
@@ -272,7 +272,7 @@ def with_memory(chip: Chip, program: Program, times: float) -> Chip:
 
 def random_choices(program: Program, random: Random) -> Iterator[CascadeChoice]:
     """Cascades that the program can have: runs of two ops or more, none in two of them."""
-    for run in op_chains(program):
+    for run in chains(program.body):
         start = 0
         while start + 1 < len(run):
             length = random.randint(2, 6)
@@ -343,17 +343,18 @@ def _striped(planned: Planned) -> int:
     return sum(inside)
 
 
-def _without_moves(program: Program, planned: Planned, where: str) -> bool:
-    """Whether a plan moves no tensor. Raises Fault where it then needs fewer bytes than any such plan."""
+def _without_moves(program: Program, planned: Planned, chip: Chip, where: str) -> bool:
+    """Whether a plan moves no tensor. Raises Fault where it then needs fewer bytes than any such plan, in the
+    listed ways and its own."""
     schedule = planned.schedule
-    if schedule.moves_tensors:
+    if schedule.moves_tensors or any(each.rolls != chip.npu.rolling_buffers for each in schedule.cascades):
         return False
     needed = computed(program)
-    times = Fraction(steps_macs(program, steps(schedule.body)), needed) if needed else None
-    kept = all(each.bands in (1, *BANDS) and not each.again for each in schedule.cascades)
-    bounds = [memory_bound(program, times), memory_bound(program) if kept else 0]
-    if planned.solved.peak < max(bounds):
-        raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound")
+    times = steps_macs(program, steps(schedule.body)) / needed if needed else None
+    for limit in {None, times if any(each.again for each in schedule.cascades) else None}:
+        listed = least_memory(program, chip, limit, own=plan_ways(schedule))
+        if listed and planned.solved.peak < listed.bytes:
+            raise Fault(f"{where}: {planned.solved.peak} B are fewer than the lower bound {listed.bytes}")
     return True
 
 
@@ -388,7 +389,7 @@ def examined(program: Program, request: PlanRequest, planned: Planned, seed: int
     faults = verify_file(program, plan_of_planned(planned, chip, "tiny", ()), chip)
     if faults:
         raise Fault(f"{where}: {faults[0]}")
-    seen["without_moves"] += _without_moves(program, planned, where)
+    seen["without_moves"] += _without_moves(program, planned, chip, where)
     run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)
     for verdict in check_paths(run, {}, seed):
         if verdict.faults:

@@ -13,7 +13,7 @@ from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
-from dma.cascade_choice.made_again import sole_tensors
+from dma.columns.made_again import sole_tensors
 from tests.fuzz import cascades
 from tests.support.chips import tiny_chip
 from workloads.build.builder import ProgramBuilder

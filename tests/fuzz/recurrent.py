@@ -19,7 +19,7 @@ from chipmodel.model.work import Recurrent
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.rewrites.weights_in_place import with_weights_in_place
-from dma.cascade_choice.made_again import sole_tensors
+from dma.columns.made_again import sole_tensors
 from tests.fuzz import cascades
 from tests.support.chips import tiny_chip
 from tests.support.random_images import DTYPES

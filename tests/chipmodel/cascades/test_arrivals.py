@@ -14,7 +14,6 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.run import run
 from chipmodel.verify.cores import verify_cores
-from dma.cascade_choice.segmented_chains import segmented_chains
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 
@@ -90,15 +89,6 @@ def test_a_tensor_that_arrives_during_a_cascade_is_not_waited_for_there() -> Non
     assert with_cascades(part.program, [choice("a", "c")]).arrivals == {"b": 1}
     assert with_cascades(part.program, [choice("a", "c", "d")]).arrivals == {"b": 1}
     assert with_cascades(part.program, [choice("c", "d")]).arrivals == {"b": 1}
-
-
-@pytest.mark.parametrize("handed_on", [False, True])
-def test_only_what_is_possible_is_proposed(handed_on: bool) -> None:
-    part = parts(crossing(handed_on))[0]
-    runs = segmented_chains(part.program, CHIP, rolls=True, weight_floor=0)
-    spans = ((run.table.starts[run.table.cascaded], run.table.stops[run.table.cascaded]) for run in runs)
-    found = {span for starts, stops in spans for span in zip(starts.tolist(), stops.tolist(), strict=True)}
-    assert found == ({(1, 3)} if handed_on else {(0, 2), (1, 3), (0, 3)})
 
 
 def test_named_ops_that_cannot_wait_are_refused_with_a_hint() -> None:

@@ -7,27 +7,27 @@ import pytest
 
 from chipmodel.answers.memory import MemoryAnswer
 from chipmodel.api.simulation import simulate as simulated
-from chipmodel.cascades.rewrite import with_cascades
+from chipmodel.bounds.least_memory import least_memory
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
+from chipmodel.pipeline.by_ways import least_plan_in
 from chipmodel.pipeline.plan import plan, with_smallest_peak
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.workload import load_workload
 from chipmodel.verify.offsets import check
 from chipmodel.verify.plan_file import verify_file
-from dma.cascade_choice.least_memory import least_memory_candidates
 from dma.residency.comfortable import comfortable_memory
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.chipmodel.studies.support import tasks
+from tests.support.narrowed import some
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -74,14 +74,15 @@ def test_a_network_without_large_tensors_gains_nothing() -> None:
 
 @pytest.mark.slow
 def test_the_smallest_plan_of_mobilenet_is_proven_and_right(mobilenet: MemoryAnswer) -> None:
-    """Its first cascade runs in bands of columns and loads weights again. Vela gives 48 KiB, see above."""
+    """Its first cascade runs in bands of columns, and one loads weights again. Vela: 48 KiB."""
     assert mobilenet.with_cascades.shared_memory_bytes == mobilenet.lower_bound_bytes == 12_992
     program, chip = reuse(load("zoo:mobilenetv1_025"), "all"), load_chip("alif-e7")
     chip = chip.with_memory(mobilenet.with_cascades.shared_memory_bytes)
-    cascaded = with_cascades(program, least_memory_candidates(program, chip)[0])
-    planned = plan_in_rounds(PlanRequest(program, chip, streamer="sync", spill=False), {}, cascaded=cascaded)
+    ways = some(least_memory(program, chip)).paths[0]
+    _, planned = some(least_plan_in(PlanRequest(program, chip), ways))
     assert planned.solved.peak <= chip.shared_memory.bytes
-    assert any(each.bands > 1 and len(each.reloaded) > 1 for each in planned.schedule.cascades)
+    assert any(each.bands > 1 for each in planned.schedule.cascades)
+    assert any(each.reloaded for each in planned.schedule.cascades)
     assert verify_file(program, plan_of_planned(planned, chip, "alif-e7", ()), chip) == ()
     members = tuple(each.members for each in planned.schedule.cascades)
     run = PlanRun(program, [planned.commands], chip.shared_memory.bytes, members)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.cascades.accumulation import accumulating
+from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
@@ -14,12 +15,13 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import cascade_cycles
 from dma.columns.chains import ChainOps
+from dma.columns.ladder import FOR_TIME
+from dma.columns.made_again import sole_tensors
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import Chain
 from solvers.columns.kernel import (
     AFTER,
     BEFORE,
-    COLUMNS,
     INSIDE,
     PASSES,
     STAYS,
@@ -44,9 +46,13 @@ class _Columns:
     longest = 6
     runs = np.zeros(2, np.int64)
     for_plan = False
+    most_steps, further_macs = 4_000, NEVER
 
-    def __init__(self, table: np.ndarray, rolls: bool, rate: tuple[int, int, int]) -> None:
+    def __init__(
+        self, table: np.ndarray, rolls: bool, rate: tuple[int, int, int], for_bytes: bool = False
+    ) -> None:
         self.table, self.rolls, self.rates = table, rolls, Rates(rate, rate, rate)
+        self.for_bytes = for_bytes
 
     def stretch(self, start: int, stop: int) -> Stretch | None:
         raise AssertionError
@@ -69,13 +75,17 @@ def ways(
     chain: Chain,
     room: int,
     stays: bool = True,
+    for_bytes: bool = False,
 ) -> list[tuple[int, ...]]:
     """The ways of one choice of heights; everything that the ops share with others is in SharedMemory, or
     passes, a byte in a cycle."""
     numbers = SharedNumbers(chip.npu, ops)
     inside = tuple(accumulating(program, op) for op in ops)
-    stretch = some(ChainOps(program, chip, numbers, inside, leaving, [None] * len(ops)).stretch(chain))
-    choice = np.array([(*chain.heights, chain.bands - 1)], np.int64)
+    tried = FOR_TIME._replace(further_macs=NEVER) if for_bytes else FOR_TIME
+    asked = program, chip, numbers, inside, leaving, [None] * len(ops), tried
+    stretch = some(ChainOps(*asked).stretch(chain))
+    remade = sum(1 << at for at, op in enumerate(ops) if {*op.outputs} & {*chain.remade})
+    choice = np.array([(*chain.heights, int(chain.bands > 1), remade)], np.int64)
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
     everywhere = STAYS | BEFORE | AFTER if stays else PASSES
     places = [0 if role == INSIDE else everywhere for role in stretch.tensors[:, 3].tolist()]
@@ -86,10 +96,8 @@ def ways(
     border = Border(np.array([places], np.int64), one + room, one, moves, none, ROOM, 0, 1, False)
     reached = BorderTimes(points, 1, times, times.copy())
     rate = FREE_RATE if stays else BYTE_A_CYCLE
-    columns = _Columns(numbers.table(), chip.npu.rolling_buffers, rate)
-    return [
-        tuple(row) for row in take_ways(columns, stretch, border, reached, NO_LIMIT)[:, :COLUMNS].tolist()
-    ]
+    columns = _Columns(numbers.table(), chip.npu.rolling_buffers, rate, for_bytes)
+    return [tuple(row) for row in take_ways(columns, stretch, border, reached, NO_LIMIT).tolist()]
 
 
 NETWORKS: Mapping[str, tuple[int, int]] = {
@@ -118,7 +126,7 @@ def test_a_cascade_takes_the_cycles_and_bytes_of_its_op(chip: str, data: st.Data
         made = cascade_op(program, ops, CascadeChoice(names, heights, target.npu.rolling_buffers))
     except ValueError:
         return
-    chain, leaving = Chain(heights, (), 1, True), frozenset(made.outputs)
+    chain, leaving = Chain(heights, (), 1), frozenset(made.outputs)
     (way,) = ways(program, target, ops, leaving, chain, ROOM)
     exact = target.npu.rolling_buffers  # else cycles between two rungs are those of the lower one
     assert way[3] == cascade_cycles(target.npu, made) if exact else way[3] <= cascade_cycles(target.npu, made)
@@ -136,9 +144,35 @@ def test_all_that_passes_a_cascade_moves(bands: int, data: st.DataObject) -> Non
     program, target = PROGRAMS["ds_cnn"], load_chip("alif-e7")
     ops = list(program.ops())[:2]
     height = data.draw(st.sampled_from((1, 3, 25)))
-    chain = Chain((height, height), (), bands, True)
+    chain = Chain((height, height), (), bands)
     made = cascade_op(program, ops, CascadeChoice(tuple(op.name for op in ops), chain.heights))
     moved = sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs))
     found = ways(program, target, ops, frozenset(made.outputs), chain, ROOM, stays=False)
     assert found
     assert all(way[4] >= moved + program.block_bytes(made) for way in found)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_rows_that_are_made_again_are_those_of_the_op(data: st.DataObject) -> None:
+    """By the cycles and multiply-accumulates of the steps that planners make; the bytes are no more than what
+    the cascade counts without a look at when its buffers live, and no fewer than operands and weights."""
+    network = data.draw(st.sampled_from(("mobilenetv1_025", "ds_cnn", "resnet8")))
+    program, target = load(f"zoo:{network}"), load_chip("alif-e7")
+    start, count = data.draw(st.integers(0, 2)), data.draw(st.integers(2, 5))
+    ops = list(program.ops())[start : start + count]
+    heights = tuple(data.draw(st.integers(1, 4)) for _ in ops)
+    again = tuple(name for name in sole_tensors(ops) if data.draw(st.booleans()))
+    names = tuple(op.name for op in ops)
+    try:
+        made = cascade_op(program, ops, CascadeChoice(names, heights, again=again))
+    except ValueError:
+        return
+    chain = Chain(heights, (), 1, again)
+    ((_, _, _, cycles, macs, *_, size),) = ways(
+        program, target, ops, frozenset(made.outputs), chain, ROOM, for_bytes=True
+    )
+    assert (cycles, macs) == (cascade_cycles(target.npu, made), cascade_macs(made))
+    operands = sum(program.tensors[name].bytes for name in (*made.inputs, *made.outputs))
+    workspace = of_kind(CascadeWork, made.work).workspace
+    assert operands < size <= workspace + program.block_bytes(made) + operands

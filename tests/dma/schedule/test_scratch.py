@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 import chipmodel
+from chipmodel.bounds.least_memory import least_memory
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import Program, with_ops
 from chipmodel.model.schedule import steps
+from chipmodel.pipeline.by_ways import least_plan_in
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.cascade_choice.memory_bound import memory_bound
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.narrowed import some
 from workloads.load import load
 
 CHAIN = """
@@ -59,7 +61,10 @@ def test_scratch_is_alive_while_its_op_runs(program: Program, memory: int) -> No
 
 def test_bounds_on_memory_count_scratch(program: Program) -> None:
     plain = replace(program, body=with_ops(program.body, lambda op: replace(op, scratch=None)))
-    assert (memory_bound(program), memory_bound(plain)) == (512 + 512 + 76 + 1024, 512 + 512 + 76)
+    with_it, without = (some(least_memory(each, LUNA_LIKE)) for each in (program, plain))
+    assert with_it.bytes > max(1024 + 512, without.bytes)  # Its input may come in stripes.
+    _, planned = some(least_plan_in(PlanRequest(program, LUNA_LIKE), with_it.paths[0]))
+    assert with_it.bytes <= planned.solved.peak <= with_it.bytes + 76
 
 
 CHANGES: list[tuple[Callable[[Located, Located], tuple[Located, ...]], str]] = [

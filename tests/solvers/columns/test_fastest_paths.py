@@ -62,7 +62,7 @@ def test_with_all_ways_followed_they_are_all_chains_of_ways(monkeypatch: pytest.
     for start, stop, moves in sorted(links, key=lambda each: each[:2]):
         for before, after in moves:
             chains[stop, after] += chains[start, before]
-    assert len(ordered(made, 1 << 20)) == chains[len(made.problem.ops), 0] == 24_471
+    assert len(ordered(made, 1 << 20)) == chains[len(made.problem.ops), 0] == 23_144
 
 
 PATHS = {"resnet8": {}, "ds_cnn": {}, "denoise": {"frames": "100", "voice_activity": "speech"}}

@@ -11,9 +11,9 @@ from math import inf
 from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Op, Program
-from dma.cascade_choice.made_again import with_less_held
-from dma.cascade_choice.straight_chains import op_chains
+from chipmodel.model.program import Body, Op, Program
+from chipmodel.model.tree import bodies
+from dma.columns.made_again import with_less_held
 from dma.residency.tiling import cascade_bytes
 
 HEIGHTS = (32, 16, 8, 4, 2, 1)
@@ -39,10 +39,22 @@ def cascades_of(
 
 
 def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:
-    for chain in op_chains(program):
+    """The neighbours in one body that are named."""
+    for chain in chains(program.body):
         for named, ops in groupby(chain, key=lambda op: op.name in names):
             if named:
                 yield tuple(ops)
+
+
+def chains(body: Body) -> Iterator[tuple[Op, ...]]:
+    """Yield the ops that follow one another in one body."""
+    for alone, nodes in groupby(body, key=lambda node: isinstance(node, Op)):
+        if alone:
+            yield tuple(node for node in nodes if isinstance(node, Op))
+            continue
+        for node in nodes:
+            for inner in bodies(node):
+                yield from chains(inner)
 
 
 def _choice(

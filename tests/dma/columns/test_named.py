@@ -4,7 +4,7 @@ import pytest
 
 from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
-from dma.cascade_choice.named import cascades_of
+from dma.columns.named import cascades_of
 from dma.residency.tiling import cascade_bytes
 from tests.support.chips import LUNA_LIKE, with_memory
 from workloads.build.builder import ProgramBuilder

@@ -4,7 +4,7 @@ from functools import partial
 
 from chipmodel.cascades.recomputed import cascade_macs
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
-from dma.cascade_choice.made_again import ever_less_held, with_less_held
+from dma.columns.made_again import ever_less_held, with_less_held
 from dma.residency.tiling import cascade_bytes
 from tests.chipmodel.cascades.test_recomputed import chain
 

@@ -1,1 +1,0 @@
-"""Cascades: which ops run in stripes, one after another, and in which steps."""

@@ -46,6 +46,8 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
         tried.path_cycles = tried.path_cycles or found.cycles
         if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
+        if number == len(QUARTERS) - 1 and tried.peak <= request.chip.shared_memory.bytes * SHARES[-1] // 64:
+            break  # Less memory has the same path.
     return tried.answer()
 
 
@@ -90,6 +92,11 @@ class _QuickestPlan:
     def cycles(self) -> float:
         """The cycles of the best plan; infinite where there is none."""
         return self.best.trace.cycles if self.best and self.best.trace else inf
+
+    @property
+    def peak(self) -> float:
+        """The bytes that the best plan takes; infinite where there is none."""
+        return self.best.solved.peak if self.best else inf
 
     def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
         """Whether a schedule for so many bytes may be faster and fits SharedMemory."""

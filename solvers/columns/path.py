@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate
 from operator import add
@@ -336,6 +337,12 @@ class PathSearch:
         tracked = self.amounts.residents.tracked
         if self.amounts.problem.repeats or any(self.kept) or tracked != other.amounts.residents.tracked:
             return None
+        times, through = self._rest_of_paths
+        return PathRests(self.most, [self.grid.rest_at(each, other.grid.points) for each in times], through)
+
+    @cached_property
+    def _rest_of_paths(self) -> tuple[list[Cycles], dict[tuple[int, int], int]]:
+        """The least times from each border on, and of paths with each stretch, of the last run."""
         times = [np.full_like(border.times, NEVER) for border in self.borders]
         times[-1][0] = np.maximum(0, -self.grid.points)
         through: dict[tuple[int, int], int] = {}
@@ -346,7 +353,7 @@ class PathSearch:
                 least = reach_back(*asked, BorderRests(times[stop], times[link.start]))
                 through[link.start, stop] = min(least, through.get((link.start, stop), NEVER))
         times[0] = self.grid.closed_rest(times[0])
-        return PathRests(self.most, [self.grid.rest_at(each, other.grid.points) for each in times], through)
+        return times, through
 
     def path(self) -> Iterator[_PathStep]:
         """Yield a fastest path, from its end on."""

@@ -6,9 +6,9 @@ Every row of ``results.csv`` is a network and a buffer: SharedMemory of as many 
 batch 1, and for each layer the cycles that SoMa gives it (``NETWORK_Nmib_layers.csv``; of the largest buffer,
 where it found no plan). Networks are as SoMa describes them (src/nns): no biases, and a stride in the first
 convolution of a block. A concat, which it does not have, takes no cycles. Prints SoMa's cycles, those of the
-default plan and, with ``--exact``, of the exact streamer; the bound over the listed plans (or of any plan, if
-that is higher), the bound of any plan whatever; the gaps to the former, what the exact one proved, and CPU
-seconds.
+default plan and, with ``--exact``, of the exact streamer within so many CPU seconds; the bound over the
+listed plans (or of any plan, if that is higher), the bound of any plan whatever; the gaps to the former; what
+CP-SAT proved of all listed ways, and how many were left to it; and CPU seconds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from docs.tools.markdown import table
-from solvers.core.deadline import deadline_in
+from solvers.core.deadline import NO_DEADLINE, Deadline
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 
@@ -64,6 +64,7 @@ HEADS = (
     ">gap of SoMa",
     ">of the plan",
     ">of exact",
+    "CP-SAT",
     ">CPU s",
 )
 
@@ -183,12 +184,21 @@ def platform(mib: int) -> Chip:
 
 
 def planned(program: Program, chip: Chip, streamer: str, seconds: float | None) -> tuple[Result, float]:
-    """A run, and its CPU seconds."""
+    """A run within so many CPU seconds, and those it took."""
     began = time.process_time()
-    found = run(
-        PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline_in(seconds))
-    )
+    deadline = Deadline(began + seconds, time.process_time) if seconds else NO_DEADLINE
+    found = run(PlanRequest(program, chip, streamer=streamer, cascade=CASCADE_AUTO, deadline=deadline))
     return found, time.process_time() - began
+
+
+def proven(result: Result, least: int) -> str:
+    """What CP-SAT says of the listed ways; ``least`` is the bound that the row shows."""
+    proof, cycles = result.proof, result.trace.cycles
+    if proof is None:
+        return "nothing"
+    words = "the least of all chains" if proof.model == "optimal" else "no chain below"
+    plan = "plan proven optimal" if cycles <= max(least, proof.bound) else f"{proof.tried} built"
+    return f"{words}: {proof.bound:,}, {proof.left:,} of {proof.listed:,} ways left; {plan}"
 
 
 def cells(row: Row, folder: Path, seconds: float | None) -> tuple[str, ...]:
@@ -198,16 +208,16 @@ def cells(row: Row, folder: Path, seconds: float | None) -> tuple[str, ...]:
     began = time.process_time()
     bound = with_listed_bound(result).bound
     times.append(time.process_time() - began)
-    exact = None
+    exact, words = None, "-"
     if seconds:
         found, spent = planned(program, chip, "exact", seconds)
-        exact = found.trace.cycles
+        exact, words = found.trace.cycles, proven(found, bound.cycles)
         times.insert(1, spent)
     cycles = (row.cycles, result.trace.cycles, exact)
     gaps = ("" if each is None else f"{each / bound.cycles - 1:.2%}" for each in cycles)
     numbers = (*cycles, bound.cycles, bound.of_any_plan)
     shown = ("-" if number is None else f"{number:,}" for number in numbers)
-    return (row.network, str(row.mib), *shown, *gaps, " + ".join(f"{each:.1f}" for each in times))
+    return (row.network, str(row.mib), *shown, *gaps, words, " + ".join(f"{each:.1f}" for each in times))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -96,9 +96,9 @@ _ENTRIES = (
     StreamerEntry(
         "exact",
         "dma.streamers.exact:PORTFOLIO",
-        "the fastest paths over the listed ways until one meets the bound; exact:1000 tries more",
+        "CP-SAT over the listed ways, its fastest chains built; exact:1000 builds more",
         "chipmodel",
-        "dma.streamers.exact:with_paths",
+        "dma.streamers.exact:with_chains",
     ),
 )
 _BUILT_IN = {entry.name: entry for entry in _ENTRIES}

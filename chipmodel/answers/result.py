@@ -13,7 +13,7 @@ from chipmodel.model.commands import Command
 from chipmodel.model.core_parts import CorePart
 from chipmodel.model.fit import Fit, plan_fit
 from chipmodel.model.path_costs import Paths
-from chipmodel.model.plan import Problem, Solved
+from chipmodel.model.plan import Problem, Solved, Status
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
@@ -111,6 +111,27 @@ class Ordering:
         return next(each for each in self.tried if each.name == self.runs)
 
 
+@dataclass(frozen=True, slots=True)
+class ExactProof:
+    """A proof over all listed ways by CP-SAT: no plan of them takes less than ``bound`` cycles.
+
+    ``model`` is ``optimal`` if no higher bound follows from the numbers of these ways, else ``feasible``.
+    """
+
+    model: Status
+    bound: int
+    listed: int
+    """Ways in all."""
+    left: int
+    """Those that the dynamic program over borders could not exclude."""
+    tried: int
+    """Chains of ways of which plans were made."""
+
+    def status(self, cycles: int) -> Status:
+        """``optimal`` for a plan that is proven to be the best in these ways."""
+        return "optimal" if cycles <= self.bound else "feasible"
+
+
 class AskedPlanners(NamedTuple):
     """The streamer and packer asked for; ``Result.schedule`` and ``Result.solved`` have what planned."""
 
@@ -142,6 +163,8 @@ class Result:
     ``solved`` and ``attempts`` are those of the core with the highest peak."""
     default_cycles: int | None = None
     """What the plan of the default streamer takes, with which a streamer that searches began; else None."""
+    proof: ExactProof | None = None
+    """What streamer ``exact`` proved; None where it proved nothing."""
     one_core_cycles: int | None = None
     """Cycles of the same program on one core of the chip; None where it does not fit there."""
     paths: Paths | None = None

@@ -6,11 +6,11 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from math import floor
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import tensors_within
 from solvers.columns.kernel import Integers, Rates, is_compiled
-from solvers.columns.path import FastestPath, PathWay, fastest_path, fastest_paths, least_time
+from solvers.columns.path import FastestPath, PathWay, fastest_path, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.borders import NEVER
 from solvers.fluid.problem import FluidOp, FluidProblem
@@ -121,6 +121,8 @@ class FastestWays(NamedTuple):
     ways: tuple[ChosenWay, ...]
 
 
+Proposals = Callable[[FluidProblem, ListedWays], Iterator[FastestPath]]
+"""Paths over the listed ways of a problem."""
 LIKELY = (1.005, 1.02, 1.125)
 """How many times the cycles of a path those of one for the next smaller size likely are, at most (assumed): a
 limit makes the search quicker, and another one follows where there is none within it."""
@@ -134,17 +136,17 @@ def fastest_ways(
     sizes: Sequence[int],
     keeps: bool = False,
     deadline: Deadline = NO_DEADLINE,
-    paths: int = 1,
     likely: int = 0,
     most: int = NEVER,
     tried: Cascades = FOR_TIME,
+    propose: Proposals | None = None,
 ) -> Iterator[FastestWays]:
-    """Yield the ways of so many of the fastest ``paths`` for each of ``sizes``, in bytes of SharedMemory.
+    """Yield the ways of a fastest path for each of ``sizes``, in bytes of SharedMemory.
 
-    They are those of one path for each arm, the one along ``path`` first; further ones differ along that.
-    ``likely`` are cycles that the first one likely takes at most. Nothing where ``listed_bound`` is None, no
-    listed plan fits, or the program is straight and the first path takes more than ``most``. Raises
-    TimeIsOver.
+    They are those of one path for each arm, the one along ``path`` first: those that ``propose`` yields, if
+    it is given. ``likely`` are cycles that the first one likely takes at most. Nothing where ``listed_bound``
+    is None, no listed plan fits, or the program is straight and the first path takes more than ``most``.
+    Raises TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps, tried)
     every = (
@@ -159,7 +161,7 @@ def fastest_ways(
     made = [(each, named_tensors(program, each, sought.within)) for each in listed]
     if not made:
         return
-    begin = int(paths > 1)
+    begin = int(propose is not None)
     limits: list[list[int]] = [[likely] if likely else []] * len(made[begin:])
     larger: list[FastestPath | None] = [None] * len(limits)
     for size in sizes:
@@ -175,8 +177,7 @@ def fastest_ways(
             return
         limits, most = [[int(each.cycles * n) for n in LIKELY] if each else [] for each in others], NEVER
         larger = [one or other for one, other in zip(larger, others, strict=True)]
-        first = fastest_paths(*asked[0], deadline=deadline) if paths > 1 else [others.pop(0)]
-        for fastest in islice(first, paths):
+        for fastest in propose(*asked[0]) if propose else [others.pop(0)]:
             known = zip(sized, (names for _, names in made), (fastest, *others), strict=True)
             if found := ways_of(chip, size, [*known]):
                 yield found

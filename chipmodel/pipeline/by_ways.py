@@ -12,19 +12,17 @@ from math import inf
 from time import perf_counter
 
 from chipmodel.answers.result import Attempt
-from chipmodel.bounds.columns import FastestWays, fastest_ways, listed_bound
-from chipmodel.errors import DoesNotFit, TimeIsOver
+from chipmodel.bounds.columns import FastestWays, Proposals, fastest_ways
+from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
 from dma.columns.ladder import FOR_TIME, Cascades
-from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
-from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
 from solvers.fluid.borders import NEVER
@@ -34,15 +32,14 @@ SHARES = (64, 63, 62, 61, 58, 56)
 NEAR = 1.1
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
-FURTHER_PATHS = "further paths over the listed ways"
 
 
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. The path ``likely`` takes so many cycles at most. Raises TimeIsOver, and DoesNotFit where
     it computes more than the request allows."""
-    tried = _QuickestPlan(request, path)
-    for found, number, (program, schedule) in _schedules(request, path, likely=likely):
+    tried = QuickestPlan(request, path)
+    for found, number, (program, schedule) in _schedules(request, path, likely):
         tried.path_cycles = tried.path_cycles or found.cycles
         if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
@@ -51,34 +48,8 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
     return tried.answer()
 
 
-def plan_by_paths(request: PlanRequest, path: Mapping[str, str], paths: int, default: Planned) -> Planned:
-    """Return the best of the ``default`` plan and of those in the ways of so many of the fastest ``paths``,
-    until the stop criterion is met with the bound over all listed ways."""
-    tried = _QuickestPlan(request, path, default)
-    try:
-        _try_paths(request, path, paths, tried)
-    except TimeIsOver:
-        request.deadline.ended(FURTHER_PATHS)
-    cycles = default.trace.cycles if default.trace else None
-    return replace(tried.answer() or default, default_cycles=cycles)
-
-
-def _try_paths(request: PlanRequest, path: Mapping[str, str], paths: int, tried: _QuickestPlan) -> None:
-    deadline, most = request.deadline, (paths + len(SHARES)) * len(QUARTERS)
-    asked = request.program, request.chip, path, request.cascades, PlanWays()
-    bound = listed_bound(*asked, deadline=deadline) if request.program.is_straight else None
-    stop = request.stop or StopCriterion()
-    stop = replace(stop, bound=bound.cycles if bound else 0)
-    for count, (found, _, (program, schedule)) in enumerate(_schedules(request, path, paths), 1):
-        if stop.enough(tried.cycles, perf_counter() - tried.began) or deadline.ends(FURTHER_PATHS):
-            break
-        tried.fits(found.bytes, program, schedule)
-        if stop.report:
-            stop.report(SearchProgress(count, most, tried.cycles, stop.bound))
-
-
 @dataclass(slots=True)
-class _QuickestPlan:
+class QuickestPlan:
     """The best plan of several schedules, packed and simulated if they may be faster."""
 
     request: PlanRequest
@@ -87,6 +58,8 @@ class _QuickestPlan:
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     began: float = field(default_factory=perf_counter)
     path_cycles: int | None = None
+    last: Planned | None = None
+    """The last schedule that was packed, simulated if it fits; None where it could not be faster."""
 
     @property
     def cycles(self) -> float:
@@ -100,17 +73,18 @@ class _QuickestPlan:
 
     def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
         """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
-        request = self.request
+        request, self.last = self.request, None
         if self.cycles <= ScheduleForecast(program, request.chip, self.path).cycles(schedule):
             return False
         named = with_readable_names(program, schedule)
         planned = packed(request, named, packer_limits(request, self.began))
         self.attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))
+        self.last = planned
         if planned.solved.peak > request.chip.shared_memory.bytes:
             return False
-        trace = simulate(planned.commands, request.chip, self.path)
-        if trace.cycles < self.cycles:
-            self.best = replace(planned, trace=trace)
+        self.last = replace(planned, trace=simulate(planned.commands, request.chip, self.path))
+        if self.last.trace and self.last.trace.cycles < self.cycles:
+            self.best = self.last
         return True
 
     def answer(self) -> Planned | None:
@@ -128,8 +102,8 @@ def plan_in_these(
 ) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in some ``ways``; None for none.
     Raises DoesNotFit where it computes more than the request allows."""
-    tried = _QuickestPlan(request, path)
-    for found, _, (program, schedule) in _in_ways(request, ((request.program, each) for each in ways)):
+    tried = QuickestPlan(request, path)
+    for found, _, (program, schedule) in in_ways(request, ((request.program, each) for each in ways)):
         tried.fits(found.bytes, program, schedule)
     return tried.answer()
 
@@ -138,7 +112,7 @@ def least_plan_in(request: PlanRequest, ways: FastestWays) -> tuple[Program, Pla
     """Return the program with the cascades of some ``ways``, and its plan that loads all weights where they
     are needed, packed into as little memory as is found; None where there is none."""
     asked = replace(request, chip=request.chip.with_memory(ways.bytes), spill=False)
-    for _, _, (program, schedule) in _in_ways(asked, ((request.program, ways),), QUARTERS[-1:]):
+    for _, _, (program, schedule) in in_ways(asked, ((request.program, ways),), QUARTERS[-1:]):
         named = with_readable_names(program, schedule)
         return program, packed(asked, named, packer_limits(asked, perf_counter()))
     return None
@@ -150,7 +124,7 @@ def cascades_by_ways(
     """Return the program of ``request`` with the cascades of a fastest path, of those that are ``tried``, for
     another streamer, or as the part of one of several cores; None for none. Raises TimeIsOver."""
     alone = request.with_chip(replace(request.chip, cores=1))
-    for found in _ways(alone, request.program, path, [request.chip.shared_memory.bytes], tried=tried):
+    for found in ways_along(alone, request.program, path, [request.chip.shared_memory.bytes], tried=tried):
         try:
             program = program_in_ways(request.program, found.ways)
         except ValueError:
@@ -159,33 +133,36 @@ def cascades_by_ways(
     return None
 
 
-def _ways(
+def ways_along(
     request: PlanRequest,
     program: Program,
     path: Mapping[str, str],
     sizes: Sequence[int],
-    paths: int = 1,
     likely: int = 0,
     most: int = NEVER,
     tried: Cascades = FOR_TIME,
+    propose: Proposals | None = None,
 ) -> Iterator[FastestWays]:
+    """``fastest_ways`` of a form of the request's program."""
     chip, keeps, until = request.chip, not request.spill, request.deadline
-    asked = path, request.cascades, sizes, keeps, until, paths, likely, most, tried
+    asked = path, request.cascades, sizes, keeps, until, likely, most, tried, propose
     return fastest_ways(program, chip, *asked)
 
 
 def _schedules(
-    request: PlanRequest, path: Mapping[str, str], paths: int = 1, likely: int = 0
+    request: PlanRequest, path: Mapping[str, str], likely: int = 0
 ) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
     """Schedules in the ways of fastest paths, with these ways, those first that load weights earlier, and
     their number among these."""
     sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
-    return _in_ways(request, _fastest_forms(request, path, sizes, paths, likely))
+    return in_ways(request, fastest_forms(request, path, sizes, likely))
 
 
-def _in_ways(
+def in_ways(
     request: PlanRequest, forms: Iterable[tuple[Program, FastestWays]], all_quarters: Sequence[int] = QUARTERS
 ) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
+    """Schedules of programs in ways, with these ways, those first that load weights earlier, and their number
+    among these."""
     for whole, found in forms:
         try:
             program = program_in_ways(whole, found.ways)
@@ -196,11 +173,11 @@ def _in_ways(
             continue  # More steps than a cascade has, or too little room for what no path follows.
 
 
-def _fastest_forms(
-    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], paths: int, likely: int
+def fastest_forms(
+    request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], likely: int = 0
 ) -> Iterator[tuple[Program, FastestWays]]:
-    """Programs with the ways for each of ``sizes``, further ``paths`` of the first one at last: with concats
-    made in place, all of them or none: those with which the path for the first size is the fastest."""
+    """Programs with the ways for each of ``sizes``: with concats made in place, all of them or none: those
+    with which the path for the first size is the fastest."""
     most = (sizes[0], 0)
     forms: list[Program] = []
     for program in (with_whole_concats(request.program, each) for each in most):
@@ -208,10 +185,9 @@ def _fastest_forms(
     best: tuple[Program, FastestWays, Iterator[FastestWays]] | None = None
     for program in forms:
         limit = best[1].cycles - 1 if best else NEVER
-        walk = _ways(request, program, path, sizes, 1, likely, limit)
+        walk = ways_along(request, program, path, sizes, likely, limit)
         first = next(walk, None)
         best = (program, first, walk) if first and first.cycles <= limit else best
     if best:
         program, first, walk = best
-        further = _ways(request, program, path, sizes[:1], paths) if paths > 1 else ()
-        yield from ((program, found) for found in chain((first,), walk, further))
+        yield from ((program, found) for found in chain((first,), walk))

@@ -20,8 +20,9 @@ from chipmodel.errors import BadInput, DoesNotFit, TimeIsOver
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Program
-from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_paths, plan_by_ways, plan_in_these
+from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_ways, plan_in_these
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
+from chipmodel.pipeline.exact import plan_exactly
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.columns.ladder import CHAINED, FOR_TIME, Cascades
@@ -80,7 +81,7 @@ def _along_paths(request: PlanRequest, path: Mapping[str, str] | None) -> Planne
         return None
     try:
         found = _by_ways(request, path)
-        return plan_by_paths(request, path, paths, found) if found and paths > 1 else found
+        return plan_exactly(request, path, paths, found) if found and paths > 1 else found
     except TimeIsOver:
         request.deadline.ended(FASTEST_PATH)
     except DoesNotFit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chipmodel.answers.result import AskedPlanners, Attempt
+from chipmodel.answers.result import AskedPlanners, Attempt, ExactProof
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command
 from chipmodel.model.fit import Fit, plan_fit
@@ -93,6 +93,8 @@ class Planned:
     """The plan's simulation, where plans were compared by that."""
     default_cycles: int | None = None
     """What the plan of the default streamer takes, with which a streamer that searches began."""
+    proof: ExactProof | None = None
+    """What streamer ``exact`` proved."""
     path_cycles: int | None = None
     """What the fastest path takes in whose ways the plan is."""
 

@@ -75,6 +75,7 @@ def run_planned(
         bound=bound,
         attempts=planned.attempts,
         default_cycles=planned.default_cycles,
+        proof=planned.proof,
         merge=request.merge,
         asked=request.asked,
     )

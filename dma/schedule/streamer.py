@@ -134,8 +134,8 @@ class StreamerPortfolio:
     in_loops: tuple[Streamer | MemoryProbe, ...] = ()
     """Further candidates, always tried, for programs with loops."""
     paths: int = 0
-    """How many of the fastest paths over the listed ways (``dma.columns``) are tried first. The candidates
-    are for what has no such path, for loops and branches, and for parts of cores."""
+    """How many paths over the listed ways (``dma.columns``) are tried first: a fastest one, or chains that
+    CP-SAT finds. The candidates are for what has none, for loops and branches, and for parts of cores."""
     chooses_by_cycles: bool = False
     """Whether plans that fit are compared by simulation. A schedule is then named after its own streamer."""
     searches_offsets: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chipmodel.answers.op_totals import OpTotals
-from chipmodel.answers.result import Result
+from chipmodel.answers.result import ExactProof, Result
 from chipmodel.files.document import keyed, plain
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.energy import RunEnergy, result_energy
@@ -36,7 +36,7 @@ KEYS = (
     *("psram_bytes=fit.psram.bytes", "psram_capacity_bytes=fit.psram.capacity_bytes", "*memories"),
     *("milliseconds", "total_cycles=result.trace.cycles", "sync_cycles=result.sync_cycles?"),
     *("lower_bound_cycles=result.bound.cycles", "bound_space=result.bound.space"),
-    *("listed_ways?", "any_plan_bound_cycles?"),
+    *("listed_ways?", "any_plan_bound_cycles?", "exact_search?"),
     *("lower_bound=result.bound.bindings", "compute_cycles=sums.compute_cycles"),
     *("dma_cycles=sums.dma_cycles", "stall_cycles", "stalls=sums.stalls", "dma_idle=sums.idle"),
     *("hidden_cycles=result.hidden_cycles", "npu_utilisation", "dma_utilisation"),
@@ -50,6 +50,10 @@ KEYS = (
     *("notes=result.notes", "*cores", "ops", "bank_conflicts=sums.bank_conflicts"),
 )
 """The keys of the document, and where each comes from."""
+EXACT_KEYS = (
+    *("status", "bound_cycles=proof.bound", "gap", "model_status=proof.model", "listed_ways=proof.listed"),
+    *("ways_left=proof.left", "chains_built=proof.tried"),
+)
 TOOL_KEYS = (
     *("streamer=result.schedule.streamer", "packer=result.solved.planner", "milliseconds"),
     *("total_cycles=result.trace.cycles", "compute_cycles=sums.compute_cycles", "stalls=sums.stalls"),
@@ -77,6 +81,7 @@ def document(result: Result) -> dict[str, Any]:
         "measured": record_document(result),
         "listed_ways": result.bound.ways or None,
         "any_plan_bound_cycles": result.bound.any_plan,
+        "exact_search": keyed(EXACT_KEYS, _exact(result, result.proof)) if result.proof else None,
         "arena_bytes": result.solved.plan.arena or None,
         "memories": memories_document(result),
         "milliseconds": chip.milliseconds(trace.cycles),
@@ -99,6 +104,13 @@ def document(result: Result) -> dict[str, Any]:
         "ops": [plain(op) | _energy(op, energy) for op in sums.ops],
     }
     return keyed(KEYS, parts)
+
+
+def _exact(result: Result, proof: ExactProof) -> dict[str, object]:
+    """What CP-SAT proved of the listed ways, and of the plan."""
+    cycles = result.trace.cycles
+    gap = ratio(cycles - proof.bound, proof.bound)
+    return {"proof": proof, "status": proof.status(cycles), "gap": gap}
 
 
 def _tool(result: Result) -> dict[str, Any]:

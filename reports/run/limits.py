@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chipmodel.answers.result import Result
+from chipmodel.answers.result import ExactProof, Result
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import Binding, TimeBound
-from reports.words import count, shortened, size
+from reports.words import count, percent, ratio, shortened, size
 
 UNITS = {"npu": "the NPU", "dma": "the DMA engine"}
 MOST_SHOWN = 4
@@ -32,6 +32,17 @@ def bound_words(bound: TimeBound) -> str:
 def space_words(bound: TimeBound) -> str:
     """The plans that a bound holds for, with how many ways to run neighbours were compared."""
     return f"{count(bound.ways)} {bound.space}" if bound.ways else bound.space
+
+
+def proof_words(proof: ExactProof, cycles: int) -> str:
+    """What CP-SAT proved of the listed ways, and of a plan of so many cycles."""
+    bound = f"no plan of these {count(proof.listed)} ways takes fewer than {count(proof.bound)} cycles"
+    if cycles <= proof.bound:
+        return f"{bound}, so the plan is the best of them"
+    more = "" if proof.model == "optimal" else ", in the time that it had"
+    gap = percent(ratio(cycles - proof.bound, proof.bound))
+    built = f"the plan is {gap} above, the best of {count(proof.tried)} built"
+    return f"{bound}, transfers as a fluid{more}; {built}"
 
 
 def psram_words(result: Result) -> str:

@@ -20,7 +20,7 @@ from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, 
 from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
 from reports.run.further_memories import further_words
-from reports.run.limits import bound_words, psram_words, space_words
+from reports.run.limits import bound_words, proof_words, psram_words, space_words
 from reports.run.network import network
 from reports.run.paths import part_lines, path_lines
 from reports.run.states import search_words
@@ -307,6 +307,7 @@ def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:
         ("Streamer", planned_by(result).streamer),
         *([("Order of ops", order_words(result.ordering))] if result.ordering else []),
         ("Time lower bound set by", bound_words(result.bound) or "nothing"),
+        *([("CP-SAT", proof_words(result.proof, result.trace.cycles))] if result.proof else []),
         *([("Resident weights", resident_words(result))] if resident_words(result) else []),
         ("Psram used", psram_words(result)),
         *((f"{need.memory} used", further_words(result, need)) for need in result.fit.further),

@@ -11,7 +11,7 @@ from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades
 from reports.run.cores import cores_table, speed_up, waits_table
 from reports.run.energy import energy_rows
 from reports.run.further_memories import memory_rows, moved_rows
-from reports.run.limits import bound_words, late_ops, lateness, space_words
+from reports.run.limits import bound_words, late_ops, lateness, proof_words, space_words
 from reports.run.paths import parts_table, path_lines
 from reports.run.states import search_words
 from reports.run.steady_state import resident_words, steady_rows
@@ -209,6 +209,8 @@ def _remarks(result: Result) -> list[tuple[str, str]]:
         remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
     if result.bound.bindings:
         remarks.append(("Time lower bound set by", bound_words(result.bound)))
+    if result.proof:
+        remarks.append(("CP-SAT", proof_words(result.proof, result.trace.cycles)))
     return remarks + [("Note", note) for note in result.notes]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import accumulate
 from operator import add
 from typing import NamedTuple
@@ -41,8 +40,6 @@ from solvers.fluid.borders import (
 )
 from solvers.fluid.problem import FluidProblem
 
-FURTHER = 8
-"""Ways to a border that are followed, where several paths are asked for (assumed)."""
 LOOK = 16
 """Borders that are reached between two looks at the clock."""
 
@@ -163,7 +160,7 @@ def fastest_path(
     search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
     for limit in (*(each for each in likely if each < most), most):
         if limit < NEVER and search.run(deadline, most=limit) <= limit:
-            return next(search.found(), None)
+            return search.found()
     if most < NEVER:
         return None
     for part in SIXTEENTHS:
@@ -175,18 +172,7 @@ def fastest_path(
         alone = search.run(deadline, longest=1)
     if columns.longest > 1 and search.run(deadline, most=alone) > alone:
         search.run(deadline)  # Where runs repeat, more ways may take longer.
-    return next(search.found(), None)
-
-
-def fastest_paths(
-    problem: FluidProblem, columns: ListedColumns, levels: int = LEVELS, deadline: Deadline = NO_DEADLINE
-) -> Iterator[FastestPath]:
-    """Yield paths in the order of their cycles, from one on that takes ``least_time``; none where there is no
-    path. Those that are slower by a way that is among the ``FURTHER`` fastest of none of their borders are
-    left out. Raises TimeIsOver."""
-    search = PathSearch(problem, columns, levels)
-    search.run(deadline)
-    yield from search.found()
+    return search.found()
 
 
 class _BorderWays(NamedTuple):
@@ -324,12 +310,13 @@ class PathSearch:
             ends.append((time, FluidLeg(link.start, stop, 0, computed, before >= most or ahead > room)))
         return self.repeats.legs(ends)
 
-    def found(self) -> Iterator[FastestPath]:
-        """Yield paths as in ``fastest_paths``; none where the last border has not been reached."""
-        if self.borders[-1].times.min() >= NEVER:
-            return
-        for cycles, steps in self.paths():
-            yield FastestPath(cycles, tuple(step.link.way(step.stop, step.step) for step in steps), self)
+    def found(self) -> FastestPath | None:
+        """A path of the least cycles; None where the last border has not been reached."""
+        least = int(self.borders[-1].times[0, self.grid.points == 0][0])
+        if least >= NEVER:
+            return None
+        steps = reversed([*self.path()])
+        return FastestPath(least, tuple(step.link.way(step.stop, step.step) for step in steps), self)
 
     def rest_of_paths(self, other: PathSearch) -> PathRests | None:
         """The least that paths take from each border on, for a search with less memory; None where runs
@@ -356,37 +343,18 @@ class PathSearch:
         return times, through
 
     def path(self) -> Iterator[_PathStep]:
-        """Yield a fastest path, from its end on."""
-        _, steps = next(self.paths())
-        yield from reversed(steps)
+        """Yield a fastest path, from its end on: the times of borders say what leads there."""
+        place, row, ahead = self.amounts.count, 0, 0
+        while place:
+            step = min(self._steps_to(place, row, ahead), key=lambda step: step.time)
+            yield step
+            place, row = step.link.start, int(step.link.table[step.step, 0])
+            ahead = max(step.before - self.kept[place], int(self.grid.points[0]))
 
-    def paths(self) -> Iterator[tuple[int, list[_PathStep]]]:
-        """Yield paths with their cycles, the fastest first: the times of borders say exactly what a part of a
-        path after one takes with the fastest part before it."""
-        least = int(self.borders[-1].times[0, self.grid.points == 0][0])
-        waiting = [(least, self.amounts.count, 0, _Rest(self.amounts.count, 0, 0, None, None))]
-        entered = 0
-        while waiting:
-            cycles, _, _, rest = heappop(waiting)  # Of equal cycles the longest part, so that one path ends.
-            if not rest.place:
-                yield cycles, list(rest.steps())
-                continue
-            found = sorted(self._ways_to(rest), key=lambda each: each[0])[:FURTHER]
-            for time, step in found:
-                entered += 1
-                before = self._before(step, rest)
-                heappush(waiting, (cycles + time - found[0][0], before.place, entered, before))
-
-    def _before(self, step: _PathStep, rest: _Rest) -> _Rest:
-        place, row = step.link.start, int(step.link.table[step.step, 0])
-        ahead = max(step.before - self.kept[place], int(self.grid.points[0])) if place else 0
-        return _Rest(place, row, ahead, step, rest)
-
-    def _ways_to(self, rest: _Rest) -> Iterator[tuple[int, _PathStep]]:
-        """The ways to a set of tensors at a border, with the times there. Beyond what has room, the next step
+    def _steps_to(self, place: int, row: int, ahead: int) -> Iterator[_PathStep]:
+        """The fastest way from each border to a set of tensors at one. Beyond what has room, the next step
         waits."""
-        ahead = rest.ahead
-        for link in self.links[rest.place]:
+        for link in self.links[place]:
             _, _, needed, cycles, moved, most_before, most_after, least = link.table.T[:COLUMNS]
             point = np.maximum(np.minimum(ahead, most_after), least)
             before = np.maximum(
@@ -395,11 +363,9 @@ class PathSearch:
             begun = self.grid.before(self.borders[link.start].times, link.table[:, 0], before[:, None])[:, 0]
             times = begun + np.maximum(np.maximum(needed - before, 0) + cycles, point - before + moved)
             times += ahead - np.minimum(ahead, most_after)
-            times[link.table[:, 1] != rest.row] = NEVER
-            for number in np.argsort(times, kind="stable")[:FURTHER].tolist():
-                time, ahead_before = int(times[number]), int(before[number])
-                if time < NEVER:
-                    yield time, _PathStep(rest.place, link, number, time, ahead_before, ahead)
+            times[link.table[:, 1] != row] = NEVER
+            number = int(times.argmin())
+            yield _PathStep(place, link, number, int(times[number]), int(before[number]), ahead)
 
 
 class PathRests(NamedTuple):
@@ -429,24 +395,6 @@ class _Rests:
         each = (n * columns.least_cycles(run) for run, n in enumerate(amounts.times))
         self.least = max(sum(each), loads[0])
         """The least cycles of a path."""
-
-
-class _Rest(NamedTuple):
-    """The part of a path after border ``place``, where the tensors ``row`` are in SharedMemory and ``ahead``
-    DMA cycles have been moved ahead: its first step, and what comes after that."""
-
-    place: int
-    row: int
-    ahead: int
-    step: _PathStep | None
-    rest: _Rest | None
-
-    def steps(self) -> Iterator[_PathStep]:
-        """The steps in order."""
-        each: _Rest | None = self
-        while each is not None and each.step is not None:
-            yield each.step
-            each = each.rest
 
 
 def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: int) -> Cycles:

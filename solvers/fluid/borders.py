@@ -128,6 +128,8 @@ class Repeats:
         """The function of each border where runs begin that repeat."""
         self.further: dict[int, int] = {}
         """Cycles that they take beyond their first time, by the border where they end."""
+        self.beyond: dict[int, tuple[int, int]] = {}
+        """What they add to the time at that border at least, and the earliest time after them."""
 
     def count(self, border: int, times: Cycles) -> None:
         """Count in the ``times`` of ``border`` the runs that end there as often as they come.
@@ -141,7 +143,9 @@ class Repeats:
             if stop == border and times.min() < NEVER:
                 later, earliest = int((times - self.begun[start])[times < NEVER].min()), int(times.min())
                 computed = earliest + (count - 1) * self.least_cycles(start, stop)
-                np.maximum(times + min(later * (count - 1), NEVER >> 1), computed, out=times)
+                more, (known, floor) = min(later * (count - 1), NEVER >> 1), self.beyond.get(border, (0, 0))
+                self.beyond[border] = known + more, max(floor + more, computed)
+                np.maximum(times + more, computed, out=times)
                 np.minimum(times, NEVER, out=times)
                 self.further[border] = int(times.min()) - earliest
             elif start == border:

@@ -6,13 +6,14 @@ from random import Random
 
 import pytest
 
+from chipmodel.answers.result import ExactProof
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput, DoesNotFit
 from chipmodel.hardware.chip import Channels, Chip, Cpu
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.pipeline.by_ways import SHARES
+from chipmodel.passes.lower import lower
 from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
@@ -22,9 +23,9 @@ from chipmodel.verify.commands import verify
 from dma.schedule.effort import SearchProgress, StopCriterion
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
-from dma.streamers.by_ways import QUARTERS
 from dma.streamers.exact import PORTFOLIO
 from reports.run.document import document
+from reports.run.limits import proof_words
 from reports.words import planned_by
 from solvers.core.deadline import Deadline
 from tests.fuzz.cycle_bounds import random_case
@@ -73,7 +74,7 @@ def test_the_bound_is_met_where_there_is_room_for_all() -> None:
     assert bound <= simulated(program, chip, "exact:2") <= bound * 1.005
 
 
-def test_more_paths_on_request() -> None:
+def test_more_chains_on_request() -> None:
     assert streamer_named("exact") is PORTFOLIO
     assert (streamer_named("exact:20").name, streamer_named("exact:20").paths) == ("exact:20", 20)
     for setting in ("", "x", "0", "-1", "1" * 40, "²"):
@@ -89,7 +90,7 @@ HALF = PlanRequest(
 
 
 @pytest.mark.slow
-def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_criterion() -> None:
+def test_it_begins_with_the_default_plan_and_ends_at_its_chains_or_the_stop_criterion() -> None:
     auto = run(HALF).trace.cycles
     found: list[tuple[int, int]] = []
     for stop in (StopCriterion(), StopCriterion(seconds=0), StopCriterion(gap=1e9)):
@@ -101,10 +102,35 @@ def test_it_begins_with_the_default_plan_and_ends_at_its_paths_or_the_stop_crite
         assert result.default_cycles == auto == document(result)["default_streamer_cycles"]
         assert ("it found nothing faster" in planned_by(result).streamer) == (result.trace.cycles == auto)
         found.append((len(reports), result.trace.cycles))
-    # A path is packed for each way to issue weights, after the default's paths, for several sizes.
-    assert found[0][0] == (len(SHARES) + 2) * len(QUARTERS)
+    assert found[0][0] == 2
     assert found[0][1] <= auto
     assert found[1:] == [(0, auto)] * 2
+
+
+LESS = replace(HALF, program=reuse(load("zoo:resnet8"), "all"), chip=load_chip("alif-e7").with_memory(25_360))
+
+
+def test_chains_of_cp_sat_are_faster_than_the_default_and_above_its_bound() -> None:
+    result, again = (run(replace(LESS, streamer="exact:6")) for _ in range(2))
+    assert result.trace.cycles < (result.default_cycles or 0)
+    assert document(result) == document(again)
+    proof = result.proof
+    assert proof is not None
+    assert (proof.model, proof.tried) == ("optimal", 6)
+    assert proof.left < proof.listed // 100
+    assert proof.bound <= result.trace.cycles
+    said = document(result)["exact_search"]
+    assert (said["status"], said["bound_cycles"]) == ("feasible", proof.bound)
+    commands = lower(result.schedule, result.solved.plan)
+    members = [cascade.members for cascade in result.schedule.cascades]
+    assert verify(LESS.program, commands, LESS.chip, members) == ()
+
+
+def test_a_plan_that_takes_what_is_proven_is_optimal() -> None:
+    proof = ExactProof("optimal", 1_000, 5, 2, 1)
+    assert (proof.status(1_000), proof.status(1_010)) == ("optimal", "feasible")
+    assert "so the plan is the best of them" in proof_words(proof, 1_000)
+    assert "the plan is 1.0% above, the best of 1 built" in proof_words(proof, 1_010)
 
 
 @pytest.mark.parametrize("moment", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in (30, 300))])

@@ -147,7 +147,7 @@ def fastest_path(
     Parameters
     ----------
     likely : Sequence[int]
-        Cycles in rising order: a path that takes no more than some of them is found sooner.
+        Cycles: a path that takes no more than some of them is found sooner.
     larger : FastestPath | None
         That of the same problem with more memory: no path with less is faster.
 
@@ -158,7 +158,8 @@ def fastest_path(
     """
     search = PathSearch(problem, columns, levels)
     search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
-    for limit in (*(each for each in likely if each < most), most):
+    limits = {*likely, *((search.known.most,) if search.known else ())}
+    for limit in (*sorted(each for each in limits if each < most), most):
         if limit < NEVER and search.run(deadline, most=limit) <= limit:
             return search.found()
     if most < NEVER:

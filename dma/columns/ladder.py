@@ -6,7 +6,6 @@ A step of a cascade has rows in proportion to the last op's, as many of each op,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -136,7 +135,11 @@ def cuts(
 
     def of_all(height: int, width: int, first: int = 0) -> int:
         across = _sizes(channels, width)
-        return _sum(_sizes(rows, height, first), lambda part: _sum(across, lambda each: cycles(part, each)))
+        return sum(
+            count * times * cycles(part, each)
+            for part, count in _sizes(rows, height, first)
+            for each, times in across
+        )
 
     for height, width in product(ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)):
         both = height < rows and width < channels
@@ -152,13 +155,7 @@ def cuts(
         yield height, width, own.first, of_all(height, width, own.first)
 
 
-def _sum(sizes: Counter[int], cycles: Callable[[int], int]) -> int:
-    return sum(count * cycles(size) for size, count in sizes.items())
-
-
-def _sizes(total: int, size: int, first: int = 0) -> Counter[int]:
-    """How many parts there are of each size."""
+def _sizes(total: int, size: int, first: int = 0) -> list[tuple[int, int]]:
+    """The sizes of parts, and how many there are of each."""
     whole, rest = divmod(total - first, size)
-    found = Counter({size: whole})
-    found.update([each for each in (first, rest) if each])
-    return found
+    return [(each, count) for each, count in ((size, whole), (first, 1), (rest, 1)) if each and count]

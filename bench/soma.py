@@ -202,22 +202,19 @@ def proven(result: Result, least: int) -> str:
 
 
 def cells(row: Row, folder: Path, seconds: float | None) -> tuple[str, ...]:
-    """Return a row: cycles, bounds, gaps, CPU seconds of the plan, of the exact one and of the bound."""
+    """Return a row: cycles, bounds, gaps, and CPU seconds. Streamer exact begins with the default plan."""
     program, chip = program_of(row, folder), platform(row.mib)
-    result, *times = planned(program, chip, "auto", None)
-    began = time.process_time()
+    result, spent = planned(program, chip, "exact" if seconds else "auto", seconds)
     bound = with_listed_bound(result).bound
-    times.append(time.process_time() - began)
-    exact, words = None, "-"
-    if seconds:
-        found, spent = planned(program, chip, "exact", seconds)
-        exact, words = found.trace.cycles, proven(found, bound.cycles)
-        times.insert(1, spent)
-    cycles = (row.cycles, result.trace.cycles, exact)
-    gaps = ("" if each is None else f"{each / bound.cycles - 1:.2%}" for each in cycles)
-    numbers = (*cycles, bound.cycles, bound.of_any_plan)
+    words = proven(result, bound.cycles) if seconds else "-"
+    least = max(bound.cycles, result.proof.bound if result.proof else 0)
+    exact = result.trace.cycles if seconds else None
+    default = result.default_cycles or result.trace.cycles
+    cycles = (row.cycles, default, exact)
+    gaps = ("" if each is None else f"{each / least - 1:.2%}" for each in cycles)
+    numbers = (*cycles, least, bound.of_any_plan)
     shown = ("-" if number is None else f"{number:,}" for number in numbers)
-    return (row.network, str(row.mib), *shown, *gaps, words, " + ".join(f"{each:.1f}" for each in times))
+    return (row.network, str(row.mib), *shown, *gaps, words, f"{spent:.1f}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -232,13 +229,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for row in rows_of(args.data)
         if f"{row.network}/{row.mib}" in args.only.split(",") or not args.only
     ]
-    rows: list[tuple[str, ...]] = []
+    print(table(HEADS, []))
     for row in wanted:
         try:
-            rows.append(cells(row, args.data, args.exact))
+            found = cells(row, args.data, args.exact)
         except DoesNotFit as error:
-            rows.append((row.network, str(row.mib), f"no plan: {error}", *[""] * (len(HEADS) - 3)))
-    print(table(HEADS, rows))
+            found = (row.network, str(row.mib), f"no plan: {error}", *[""] * (len(HEADS) - 3))
+        print("| " + " | ".join(found) + " |", flush=True)
 
 
 if __name__ == "__main__":

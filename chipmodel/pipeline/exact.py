@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate, pairwise
 from time import perf_counter
 
@@ -32,6 +33,8 @@ from solvers.fluid.borders import LEVELS
 from solvers.fluid.problem import FluidProblem
 
 PART = "the search for the fastest chain of ways"
+PROOF_SHARE = 0.5
+"""The share of the time that is left that the proof may take."""
 MOST_WAYS = 1_000
 """Ways of which chains are made for plans, those of the fastest chains (assumed)."""
 
@@ -40,11 +43,11 @@ def plan_exactly(request: PlanRequest, path: Mapping[str, str], chains: int, def
     """Return the best of the ``default`` plan and of those of so many ``chains`` of the listed ways, with
     what is proven of all of these ways."""
     search = _ExactSearch(request, path, default)
-    try:
-        search.prove(default)
-        search.improve(chains)
-    except TimeIsOver:
-        request.deadline.ended(PART)
+    for part in (partial(search.prove, default), partial(search.improve, chains)):
+        try:
+            part()
+        except TimeIsOver:
+            request.deadline.ended(PART)
     cycles, proof = default.trace.cycles if default.trace else None, search.proof
     found = search.tried.answer() or default
     return replace(found, default_cycles=cycles, proof=proof and replace(proof, tried=search.count))
@@ -67,10 +70,11 @@ class _ExactSearch:
         if trace is None or request.program.inferences > 1:
             return
         asked = request.program, request.chip, trace.path, request.cascades, plan_ways(default.schedule)
-        made, cycles = listed_instance(*asked, deadline=request.deadline), trace.cycles
+        until, cycles = request.deadline.share(PROOF_SHARE), trace.cycles
+        made = listed_instance(*asked, deadline=until)
         if made is None:
             return
-        answer, listed, left = least_chain(made.problem, made.columns, cycles, request.deadline)
+        answer, listed, left = least_chain(made.problem, made.columns, cycles, until)
         if answer.bound <= cycles:  # Else the plan runs its ops in some way that is not listed.
             status: Status = "optimal" if answer.status == "optimal" else "feasible"
             self.proof = ExactProof(status, answer.bound, listed, left, 0)

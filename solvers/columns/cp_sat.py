@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 WORK = 4.0
 """CP-SAT's own units of time for one chain (assumed)."""
+MOST_WAYS = 5_000
+"""Ways of which CP-SAT is asked for the least chain (assumed): its models of more take minutes."""
 NPU, DMA = range(2)
 
 
@@ -101,6 +103,8 @@ def least_chain(problem: FluidProblem, columns: ListedColumns, most: int, deadli
     ]
     known, _ = ChainModel(search, steps).chain(range(len(steps)))
     left = ways_within(search, known.cycles)
+    if len(left) > MOST_WAYS:
+        return LeastChain(ChainAnswer("feasible", bound, None), search.ways, len(left))
     return LeastChain(ChainModel(search, left).least(deadline, bound), search.ways, len(left))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
-from chipmodel.bounds.columns import listed_bound
+from chipmodel.bounds.columns import listed_bound, listed_instance
 from chipmodel.bounds.program_windows import proven_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
@@ -30,6 +30,8 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.in_place import CHOICES, reuse
 from chipmodel.verify.proven_cycles import proof_faults
 from dma.columns.plan_ways import plan_ways
+from solvers.columns.cp_sat import least_chain
+from solvers.core.deadline import NO_DEADLINE
 from tests.fuzz.fuzzer import Check, Fault
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import tiny_chip
@@ -141,14 +143,18 @@ def random_runs(
 
 
 def listed_runs(seed: int, streamers: Sequence[str] = QUICK_STREAMERS) -> Iterator[BoundedRun]:
-    """All streamers on one case, each plan beside the bound of the listed ways, which are its own, too; the
+    """All streamers on one case, each plan beside the bounds of the listed ways, which are its own, too; the
     default with cascades."""
     for streamer, chip, planned, trace in _simulated(seed, streamers, CASCADE_AUTO):
         cascades, ways = streamer == "auto", plan_ways(planned.schedule)
-        found = listed_bound(planned.program, chip, trace.path, cascades, ways)
-        if found is not None:
-            bound = found.cycles, len(found.bindings) > 1
-            yield BoundedRun(f"seed {seed}, listed", streamer, trace.path, trace.cycles, *bound)
+        asked = planned.program, chip, trace.path, cascades, ways
+        found, made = listed_bound(*asked), listed_instance(*asked)
+        if found is None or made is None:
+            continue
+        chain = least_chain(made.problem, made.columns, trace.cycles, NO_DEADLINE).answer
+        both, joint = {"listed": found.cycles, "CP-SAT": chain.bound}, len(found.bindings) > 1
+        for name, bound in both.items():
+            yield BoundedRun(f"seed {seed}, {name}", streamer, trace.path, trace.cycles, bound, joint)
 
 
 def _bounds(program: Program, chip: Chip, path: Mapping[str, str], cascades: bool) -> tuple[int, bool]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 WORK = 4.0
 """CP-SAT's own units of time for one chain (assumed)."""
-MOST_WAYS = 5_000
+MOST_WAYS = 12_000
 """Ways of which CP-SAT is asked for the least chain (assumed): its models of more take minutes."""
 NPU, DMA = range(2)
 

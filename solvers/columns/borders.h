@@ -15,7 +15,10 @@ struct Around {
 struct TableRow {
     Int before, after, needed, cycles, moved, most_before, most_after, least;
     std::array<Int, 4> made_by;
-    Int bytes;
+    Int bytes, beyond;
+
+    // Cycles from the begin of the NPU's work on, with so many moved ahead at the end.
+    Int taken(Int ahead) const { return std::max(cycles, beyond + ahead); }
 };
 
 inline TableRow table_row(const Way &way, const Places &places, const Around &around) {
@@ -23,7 +26,7 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
     const MoveRow &move = places.moves[way.place];
     if (around.for_bytes) {
         const Int bytes = around.capacity - places.room[way.place] + keys[SIZE];
-        return {move.before, move.after, 0, keys[CYCLES], way.macs, 0, 0, 0, way.made_by, bytes};
+        return {move.before, move.after, 0, keys[CYCLES], way.macs, 0, 0, 0, way.made_by, bytes, 0};
     }
     const Int room = places.room[way.place], loads = keys[LOADS] + places.weights;
     const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
@@ -51,7 +54,8 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
             most_after + waits,
             least,
             way.made_by,
-            around.capacity - room + keys[SIZE]};
+            around.capacity - room + keys[SIZE],
+            way.beyond};
 }
 
 // Reach the border after a table's ways from the times before; see path.py.
@@ -65,11 +69,12 @@ inline void reach(const std::vector<TableRow> &table, const Levels &levels, cons
             if (point >= row.most_after + levels.width) {
                 break;
             }
-            Int ahead = std::max(row.needed, point + row.moved - row.cycles);
+            const Int taken = row.taken(point);
+            Int ahead = std::max(row.needed, point + row.moved - taken);
             ahead = std::max(std::min(ahead, row.most_before), points[0]);
             place = levels.place_of(ahead, place);  // What is ahead before never falls from point to point.
             const Int begun = levels.time(times, place, ahead);
-            const Int waits = std::max<Int>(0, row.needed - ahead) + row.cycles;
+            const Int waits = std::max<Int>(0, row.needed - ahead) + taken;
             const Int moves = point - ahead + row.moved;
             reached[level] = std::min(reached[level], std::min(NEVER, begun + std::max(waits, moves)));
         }

@@ -478,7 +478,8 @@ private:
                          most.after,
                          most.behind,
                          chip_.whole || chip_.last ? 0 : last,
-                         !chip_.whole && late > 0});
+                         !chip_.whole && late > 0,
+                         most.beyond});
     }
 
     // The cycles of all steps where the DMA engine does one transfer after another, in the order in which buffers
@@ -576,7 +577,7 @@ private:
     }
 
     struct Most {
-        Int before, after, behind;
+        Int before, after, behind, beyond;
     };
 
     // The most loads of later stretches, beside which the steps have to have room, that may have come before the
@@ -586,7 +587,7 @@ private:
     Most most_moved(Int room, Int fullest) const {
         const Int after = ahead_after_.in(room - fullest), before = ahead_.in(room - fullest);
         const Int behind = behind_.in(room - fullest);
-        Most most{ENDLESS, ENDLESS, ENDLESS};
+        Most most{ENDLESS, ENDLESS, ENDLESS, -ENDLESS};
         Int bytes = 0;
         for (std::size_t at = 0; at < changes_.size();) {
             const Int step = changes_[at].first;
@@ -607,17 +608,26 @@ private:
             if (behind + past < most.behind) {
                 most.behind = std::min(most.behind, behind_.in(room - bytes) + past);
             }
+            // Weights of ops that begin later come before this step only as far as there is room.
+            const Int later = past + own_.back() - own_[step];
+            if (!chip_.whole && later - before > most.beyond) {
+                most.beyond = std::max(most.beyond, later - ahead_.in(room - bytes));
+            }
         }
         return most;
     }
 
-    // For each step the DMA cycles of the weights of ops that have begun by then.
+    // For each step the DMA cycles of the weights of ops that have begun by then, and of those that come for certain.
     void count_begun() {
         begun_.assign(walk_.steps.size(), 0);
+        own_.assign(walk_.steps.size(), 0);
         for (Int op = 0; op < stretch_.count(); ++op) {
-            begun_[spans_[op].start] += is_again(op) ? 0 : chip_.weights.cycles(stretch_.ops[op].weights);
+            const Int cycles = is_again(op) ? 0 : chip_.weights.cycles(stretch_.ops[op].weights);
+            begun_[spans_[op].start] += cycles;
+            own_[spans_[op].start] += cycles * stretch_.ops[op].loads;
         }
         std::partial_sum(begun_.begin(), begun_.end(), begun_.begin());
+        std::partial_sum(own_.begin(), own_.end(), own_.begin());
     }
 
     // DMA cycles that must have passed when the NPU begins, for each op's first step to have its weights and
@@ -674,7 +684,7 @@ private:
     std::vector<std::vector<Turn>> turns_;  // by tensor
     std::vector<Running> running_;
     std::vector<std::pair<std::vector<bool>, Int>> runs_;  // cycles of all steps, by what passes
-    std::vector<Int> computed_, begins_, first_read_, ends_, begun_;
+    std::vector<Int> computed_, begins_, first_read_, ends_, begun_, own_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;
     std::vector<std::pair<Int, Int>> base_changes_, changes_, events_;

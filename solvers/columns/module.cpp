@@ -105,10 +105,10 @@ std::vector<TableRow> find_table(const Array *arrays) {
         }
         return least.take(2);
     }
-    Best<8, TableRow> best;
+    Best<9, TableRow> best;
     for (const Way &way : find_ways(arrays, around, places)) {
         const TableRow row = table_row(way, places, around);
-        best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least}, row);
+        best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least, row.beyond}, row);
     }
     return best.take(2);
 }
@@ -135,7 +135,7 @@ PyObject *column_ways(PyObject *, PyObject *tuple) {
     Py_BEGIN_ALLOW_THREADS;
     found = find_table(arrays);
     Py_END_ALLOW_THREADS;
-    static_assert(sizeof(TableRow) == 13 * sizeof(Int));
+    static_assert(sizeof(TableRow) == 14 * sizeof(Int));
     return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(found.data()),
                                      Py_ssize_t(found.size() * sizeof(TableRow)));
 }

@@ -40,6 +40,8 @@ struct Way {
     // whether a load has to wait for those of the stretch before.
     Int last = 0;
     bool waits = false;
+    // How much longer than what is moved ahead after it the way takes at least, as steps leave room for less.
+    Int beyond = -ENDLESS;
     Int macs = 0;
 };
 

@@ -16,7 +16,7 @@ from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.borders import NEVER, Cycles
 
 FORMAT = "chipmodel-bound/1"
-WAY = 10
+WAY = 11
 """Numbers of a way: both borders, and those of ``solvers.columns.kernel.COLUMNS``."""
 
 

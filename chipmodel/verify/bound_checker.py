@@ -2,19 +2,18 @@
 
     python bound_checker.py BOUND.json
 
-The file has runs of ops in order, and borders around them. A *way* leads from one border to a later one:
+Its runs of ops are in order, with borders around them. A *way* leads from one border to a later one:
 
-    [start, stop, before, after, needed, cycles, moved, most_before, most_after, least]
+    [start, stop, before, after, needed, cycles, moved, most_before, most_after, least, beyond]
 
 ``before`` and ``after`` are sets of tensors in memory at the two borders, as bits. ``needed`` DMA cycles must
 have been moved ahead of the NPU when it begins; the NPU takes ``cycles``, the DMA engine moves ``moved``. At
-most ``most_before`` may be ahead at the begin, from ``least`` to ``most_after`` at the end. So with ``x``
-ahead before it and ``p`` after it, it takes at least max(max(0, needed - x) + cycles, p - x + moved).
+most ``most_before`` may be ahead at the begin, from ``least`` to ``most_after`` at the end. With ``x`` ahead
+before it and ``p`` after it, it takes max(max(0, needed - x) + max(cycles, beyond + p), p - x + moved).
 
 For each border and set there are *times*: how early a plan can be there with at least so many cycles ahead,
-one for each point of the grid ``first + i * width``; null for a set that no plan has there. They prove the
-bound if no way beats them. Between two points a time is at least that of the lower one, and that of the
-upper one less the cycles in between, as whoever waits gets ahead.
+by point of the grid ``first + i * width``; null for none. They prove the bound if no way beats them. Between
+points a time is the lower one's at least, and the upper one's less the cycles between: who waits gets ahead.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def by_start(ways: list[Any], times: list[Any], last: int) -> dict[int, list[lis
     """Return the ways by the border where they begin."""
     found: dict[int, list[list[int]]] = {}
     for number, way in enumerate(ways):
-        require(len(way) == 10, "way", number, "has", len(way), "numbers")
+        require(len(way) == 11, "way", number, "has", len(way), "numbers")
         start, stop, before, after = [whole(value, "way", number) for value in way][:4]
         require(0 <= start < stop <= last and min(before, after) >= 0, "way", number, "leads nowhere")
         require(before < len(times[start]) and after < len(times[stop]), "way", number, "has no such set")
@@ -119,7 +118,7 @@ def earliest(times: list[int], ahead: int, first: int, width: int) -> int:
 
 def walk(way: list[int], times: list[int] | None, reached: Any, first: int, width: int) -> None:
     """A way takes as long as it must, at each point that may be ahead at its end."""
-    needed, cycles, moved, most_before, most_after, least = way[4:]
+    needed, cycles, moved, most_before, most_after, least, beyond = way[4:]
     require(not times or reached, "way", way, "leads to a set that no plan has")
     last = len(times := times or []) - 1
     # Up to ``least`` the way takes as long.
@@ -127,10 +126,11 @@ def walk(way: list[int], times: list[int] | None, reached: Any, first: int, widt
         end = max(first + number * width, least)
         if end >= most_after + width:
             return
+        taken = max(cycles, beyond + end)
         # With more ahead than this a way is no quicker; with less it waits for as long.
-        ahead = max(min(max(needed, end + moved - cycles), most_before), first)
-        waits = max(0, needed - ahead) + cycles
-        time = earliest(times, ahead, first, width) + max(waits, end - ahead + moved)
+        ahead = max(min(max(needed, end + moved - taken), most_before), first)
+        taken = max(max(0, needed - ahead) + taken, end - ahead + moved)
+        time = earliest(times, ahead, first, width) + taken
         require(reached[number] <= time, "way", way, "is there at", time, "and not at", reached[number])
 
 

@@ -13,9 +13,9 @@ struct Around {
 
 // A row of a table between two borders; see COLUMNS in kernel.py.
 struct TableRow {
-    Int before, after, needed, cycles, moved, most_before, most_after, least;
+    Int before, after, needed, cycles, moved, most_before, most_after, least, beyond;
     std::array<Int, 4> made_by;
-    Int bytes, beyond;
+    Int bytes;
 
     // Cycles from the begin of the NPU's work on, with so many moved ahead at the end.
     Int taken(Int ahead) const { return std::max(cycles, beyond + ahead); }
@@ -26,7 +26,7 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
     const MoveRow &move = places.moves[way.place];
     if (around.for_bytes) {
         const Int bytes = around.capacity - places.room[way.place] + keys[SIZE];
-        return {move.before, move.after, 0, keys[CYCLES], way.macs, 0, 0, 0, way.made_by, bytes, 0};
+        return {move.before, move.after, 0, keys[CYCLES], way.macs, 0, 0, 0, 0, way.made_by, bytes};
     }
     const Int room = places.room[way.place], loads = keys[LOADS] + places.weights;
     const Int late = std::min(around.behind.in(std::max<Int>(0, room - keys[FIRST])), way.most_behind);
@@ -53,9 +53,9 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
             std::min(std::min(ahead, loads + around.later) + move.early, around.most),
             most_after + waits,
             least,
+            way.beyond,
             way.made_by,
-            around.capacity - room + keys[SIZE],
-            way.beyond};
+            around.capacity - room + keys[SIZE]};
 }
 
 // Reach the border after a table's ways from the times before; see path.py.

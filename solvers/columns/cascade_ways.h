@@ -610,7 +610,7 @@ private:
             }
             // Weights of ops that begin later come before this step only as far as there is room.
             const Int later = past + own_.back() - own_[step];
-            if (!chip_.whole && later - before > most.beyond) {
+            if (later - before > most.beyond) {
                 most.beyond = std::max(most.beyond, later - ahead_.in(room - bytes));
             }
         }

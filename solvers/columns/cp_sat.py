@@ -53,16 +53,20 @@ class ChainWay(NamedTuple):
     most_before: int
     most_after: int
     least: int
+    beyond: int
     """``solvers.columns.kernel.COLUMNS``."""
     way: PathWay
     chain: int
 
     def weight(self, begins: int, ends: int, delay: int = 0) -> int:
         """How much later than a clock before it one after it is at least; ``delay`` is known of the NPU's."""
-        computed, moved = max(self.needed + self.cycles, self.moved + self.least), self.moved
+        taken = max(self.cycles, self.beyond + self.least)
+        computed = max(self.needed + taken, self.moved + self.least)
+        moved, beyond = self.moved, self.needed + self.beyond
         if begins == NPU:
-            computed = max(delay, self.cycles, computed - self.most_before)
-            moved -= self.most_before
+            computed = max(delay, taken, computed - self.most_before)
+            moved, beyond = moved - self.most_before, max(self.beyond, beyond - self.most_before)
+        moved = max(moved, beyond)
         return computed if ends == NPU else max(computed - max(self.most_after, self.least), moved)
 
 
@@ -109,10 +113,9 @@ def least_chain(problem: FluidProblem, columns: ListedColumns, most: int, deadli
 
 
 def _chain_way(row: Cycles, way: PathWay, chain: int) -> ChainWay:
-    before, after, needed, cycles, moved, ahead, later, least = row[:COLUMNS].tolist()
-    return ChainWay(
-        way.start, way.stop, before, after, needed, cycles, moved, ahead, later, least, way, chain
-    )
+    before, after, needed, cycles, moved, ahead, later, least, beyond = row[:COLUMNS].tolist()
+    both = way.start, way.stop, before, after
+    return ChainWay(*both, needed, cycles, moved, ahead, later, least, beyond, way, chain)
 
 
 def ways_within(search: PathSearch, most: int) -> list[ChainWay]:
@@ -143,7 +146,7 @@ def _times_after(search: PathSearch, table: Cycles, rest: Cycles, stop: int) -> 
     """The least cycles from the begin of each way on to the end, by what is ahead then; ``rest`` are those
     from border ``stop`` on."""
     grid, points = search.grid, search.grid.points
-    _, after, needed, cycles, moved, before, most, least = (column[:, None] for column in table.T)
+    _, after, needed, cycles, moved, before, most, least, _ = (column[:, None] for column in table.T)
     ahead = np.minimum(points[None, :], np.maximum(before, points[0]))
     computed = np.maximum(needed - ahead, 0) + cycles
     ends = np.maximum(np.minimum(ahead + computed - moved, most), np.maximum(least, points[0]))

@@ -25,12 +25,9 @@ GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
 HIDDEN_CYCLES = 64
 """DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's
 that the DMA engine does not wait for."""
-FURTHER_COLUMNS = 6
-"""Columns of a table after ``COLUMNS``: four numbers by which the way was chosen, the bytes at its fullest,
-with the tracked tensors that stay, and, where a plan is sought, how many cycles the way takes at least beyond
-what is moved ahead after it, as its steps leave room for less."""
-COLUMNS = 8
-"""The first ones of a table:
+COLUMNS = 9
+"""Those of a table, then four numbers by which the way was chosen, and the bytes at its fullest, with the
+tracked tensors that stay:
 
 0. the tracked tensors that are in SharedMemory before, as bits;
 1. those after;
@@ -39,7 +36,9 @@ COLUMNS = 8
 4. DMA cycles of everything that the runs load and store;
 5. DMA cycles that may have been moved ahead at the border before, for these runs and later ones;
 6. the same at the border after;
-7. the least there: below 0 where stores may be still to come."""
+7. the least there: below 0 where stores may be still to come;
+8. cycles that it takes at least beyond those moved ahead there, once the NPU begins, as steps before have no
+   room for them."""
 
 
 class Rates(NamedTuple):
@@ -206,7 +205,7 @@ def take_ways(
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))
-    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + FURTHER_COLUMNS)
+    table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
     if columns.for_bytes:
         return table
     if columns.for_plan:

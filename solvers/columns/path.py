@@ -15,7 +15,6 @@ import numpy as np
 
 from solvers.columns.kernel import (
     COLUMNS,
-    FURTHER_COLUMNS,
     Border,
     BorderRests,
     BorderTimes,
@@ -187,7 +186,7 @@ class _BorderWays(NamedTuple):
     def way(self, stop: int, step: int) -> PathWay:
         """A way to border ``stop`` by its number."""
         before, after = self.table[step, :2].tolist()
-        heights, again, groups, buffers, size, _ = self.table[step, COLUMNS:].tolist()
+        heights, again, groups, buffers, size = self.table[step, COLUMNS:].tolist()
         made_by = (heights, again, groups, buffers) if self.listed else None
         return PathWay(self.start, stop, before, after, size, made_by)
 
@@ -357,9 +356,9 @@ class PathSearch:
         """The fastest way from each border to a set of tensors at one. Beyond what has room, the next step
         waits."""
         for link in self.links[place]:
-            _, _, needed, cycles, moved, most_before, most_after, least = link.table.T[:COLUMNS]
+            _, _, needed, cycles, moved, most_before, most_after, least, beyond = link.table.T[:COLUMNS]
             point = np.maximum(np.minimum(ahead, most_after), least)
-            cycles = np.maximum(cycles, link.table[:, -1] + point)
+            cycles = np.maximum(cycles, beyond + point)
             before = np.maximum(
                 np.minimum(np.maximum(needed, point + moved - cycles), most_before), self.grid.points[0]
             )
@@ -418,5 +417,5 @@ def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: in
         ahead_after = min(int(amounts.ahead_in(after, stop)), later) + move.early_after
         moved = loads + move.stores + move.leaving
         ends = min(ahead, amounts.most), min(ahead_after, amounts.most)
-        rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, 0, 0, 0, 0, 0, -NEVER))
-    return np.array(rows, np.int64).reshape(-1, COLUMNS + FURTHER_COLUMNS)
+        rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, -NEVER, 0, 0, 0, 0, 0))
+    return np.array(rows, np.int64).reshape(-1, COLUMNS + 5)

@@ -91,7 +91,7 @@ def test_bounds_with_a_number_changed_are_refused(first: int) -> None:
             check(bound | {"digest": digest_of(bound)})
 
 
-WAY = (0, 1, 0, 0, 2, 10, 3, 4, 0, 0)
+WAY = (0, 1, 0, 0, 2, 10, 3, 4, 0, 0, 9)
 """It needs 2 cycles moved ahead, and then takes 10: 12 in all."""
 
 
@@ -104,12 +104,13 @@ WAY = (0, 1, 0, 0, 2, 10, 3, 4, 0, 0)
         (3, (1,), False),
         (4, (1, -5), False),
         (4, (2, 3), True),
-        (5, (9, -99), False),
+        (5, (8, -99), False),
         (5, (11,), True),
         (6, (0, 30), True),
         (7, (0,), True),
         (8, (-9,), True),
         (9, (-4,), True),
+        (10, (11, -99), True),
     ],
 )
 def test_a_way_that_is_quicker_than_its_times_is_refused(

@@ -43,8 +43,9 @@ def cycles_of(chain: Sequence[ChainWay], kept: Sequence[int], delays: dict[tuple
         dma -= kept[way.start]
         dma = max(dma, npu - way.most_before)
         begun = npu
-        npu = max(npu + way.cycles, dma + way.needed + way.cycles, begun + delays.get((last, id(way)), 0))
-        dma += way.moved
+        waited = max(npu, dma + way.needed)
+        npu = max(waited + way.cycles, begun + delays.get((last, id(way)), 0))
+        dma = max(dma + way.moved, waited + way.beyond)
         dma = max(dma, npu - max(way.most_after, way.least))
         npu = max(npu, dma + way.least)
         last = id(way)
@@ -77,8 +78,9 @@ def random_ways(draw: Random, count: int) -> Iterator[ChainWay]:
                 after = draw.randint(0, 1) if stop < count else 0
                 loads = draw.randint(0, 60), draw.randint(5, 40) * (stop - start), draw.randint(0, 90)
                 room = draw.randint(-10, 60), draw.randint(0, 60), -draw.randint(0, 30)
+                beyond = draw.randint(-90, 60)
                 way = PathWay(start, stop, before, after, 0, None)
-                yield ChainWay(start, stop, before, after, *loads, *room, way, 0)
+                yield ChainWay(start, stop, before, after, *loads, *room, beyond, way, 0)
 
 
 def searched(count: int, draw: Random) -> PathSearch:

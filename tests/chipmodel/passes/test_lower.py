@@ -105,17 +105,6 @@ def test_the_order_of_events_at_one_position() -> None:
     ]
 
 
-def test_transfers_of_one_position_keep_their_order() -> None:
-    first, second = transfer("b", "load", 0, 0), transfer("a", "load", 0, 0)
-    assert words(lowered((step(0),), first, second)) == [
-        "start b for op0",
-        "start a for op0",
-        "wait b by op0",
-        "wait a by op0",
-        "compute step0",
-    ]
-
-
 def test_addresses_are_the_plans_and_sizes_the_buffers() -> None:
     read, write = Operand(Part("x", weights=True), "p"), Operand(Part("y"), "q")
     load, compute = lowered((step(0, (read,), (write,)),), transfer("x", "load", 0, 0, "q"))[::2]

@@ -150,38 +150,6 @@ def test_two_buffers_each_of_the_largest_block_of_its_parity_alive_throughout() 
     assert {spec.held for spec in weights.values()} == {Interval(0, 10)}
 
 
-def test_sync_computes_nothing_while_a_load_is_in_flight() -> None:
-    commands = plan(PlanRequest(chain(4096, 8192), LUNA_LIKE, "large-first", "sync")).commands
-    in_flight: set[str] = set()
-    for command in commands:
-        match command:
-            case DmaStart():
-                in_flight.add(command.name)
-            case DmaWait():
-                in_flight.remove(command.name)
-            case _:
-                assert not in_flight
-    assert not in_flight
-
-
-def test_every_region_starts_without_weights() -> None:
-    builder = ProgramBuilder("regions")
-    x = builder.input("x", (1, 64))
-    x = builder.dense("before", x, 64)
-    with builder.block() as left:
-        builder.dense("left", x, 64, outputs=["y"])
-    with builder.block() as right:
-        builder.dense("right", x, 64, outputs=["y"])
-    builder.add_if("gate", [("left", left), ("right", right)])
-    y = builder.tensor("y", (1, 64))
-    builder.output(builder.dense("after", y, 64))
-    planned = plan(PlanRequest(builder.build(), LUNA_LIKE))
-    for transfer in planned.schedule.transfers:
-        if transfer.part.weights:
-            assert transfer.issue == transfer.due, transfer.name
-    assert any(isinstance(c, Branch) for c in planned.commands)
-
-
 def test_blocks_that_do_not_fit_are_sliced_by_output_channels() -> None:
     program = chain(65536, 65536)
     planned = plan(PlanRequest(program, with_memory(LUNA_LIKE, 40 * 1024), streamer="ping-pong"))

@@ -27,8 +27,8 @@ def _finding(answer: BudgetAnswer) -> str:
 
 def faults(entry: BudgetEntry) -> list[str]:
     """Every reason why a budget is not kept."""
-    found = [f"{entry.name}: {entry.refused}"] if entry.refused else []
-    return found + [f"{entry.name}: {_excess(line)}" for line in entry.lines if not line.kept]
+    refused = [f"{entry.name}: {entry.refused}"] if entry.refused else []
+    return refused + [f"{entry.name}: {_excess(line)}" for line in entry.lines if not line.kept]
 
 
 def _excess(line: BudgetLine) -> str:

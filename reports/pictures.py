@@ -66,6 +66,6 @@ def _writer() -> Any:
 
 def _without_chance(content: bytes) -> bytes:
     """A picture without the random name and the date that differ from one drawing to the next."""
-    found = _UID.search(content)
-    content = content.replace(found[1], b"000000") if found else content
+    match = _UID.search(content)
+    content = content.replace(match[1], b"000000") if match else content
     return _DATE.sub(b"(D:20000101000000", content)

@@ -86,18 +86,18 @@ def page(answer: SensitivityAnswer) -> TablePage:
 
 def tornado(answer: SensitivityAnswer) -> Chart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
-    found = [field for field in answer.fields if field.span(answer.milliseconds) > 0][:MOST_BARS]
-    traces = [_bars(answer, found, kind) for kind in COLOURS]
-    names = axis("", type="category", categoryarray=[each.field for each in reversed(found)])
+    moving = [field for field in answer.fields if field.span(answer.milliseconds) > 0][:MOST_BARS]
+    traces = [_bars(answer, moving, kind) for kind in COLOURS]
+    names = axis("", type="category", categoryarray=[each.field for each in reversed(moving)])
     changes = axis("change of time", tickformat="+.3~%")
     layout = {"xaxis": changes, "yaxis": names, "showlegend": True, "barmode": "group", "bargap": 0.25}
-    return Chart(traces, layout, FRAME + ROW * len(found))
+    return Chart(traces, layout, FRAME + ROW * len(moving))
 
 
-def _bars(answer: SensitivityAnswer, found: Sequence[VariedField], kind: str) -> dict[str, Any]:
+def _bars(answer: SensitivityAnswer, varied: Sequence[VariedField], kind: str) -> dict[str, Any]:
     """A bar for each number whose smaller, or larger, value changes the time."""
     at = list(COLOURS).index(kind)
-    runs = ((each, (each.less, each.more)[at], each.changes(answer.milliseconds)[at]) for each in found)
+    runs = ((each, (each.less, each.more)[at], each.changes(answer.milliseconds)[at]) for each in varied)
     drawn = [(each, run, change) for each, run, change in runs if change]
     return {
         "type": "bar",

@@ -176,13 +176,13 @@ def _tiles(name: str, rows: Sequence[Values]) -> list[SummaryTile]:
 def _rows(documents: Mapping[str, Values]) -> list[list[str]]:
     """Line, measured, predicted and error of each name, and what describes the experiment."""
     answers = list(documents.values())
-    found: list[list[str]] = []
+    rows: list[list[str]] = []
     for each in zip(*(answer["rows"] for answer in answers), strict=True):
         first = each[0]
         predicted = [text for row in each for text in (value_text(row["predicted"]), error_text(row))]
         described = [value_text(first[name]) for name in inputs(first)]
-        found.append([f"{first['line']:,}", value_text(first["measured"]), *predicted, *described])
-    return found
+        rows.append([f"{first['line']:,}", value_text(first["measured"]), *predicted, *described])
+    return rows
 
 
 NEAR = 0.1

@@ -155,16 +155,16 @@ def _not_accepted(source: str) -> BadInput:
 
 def parse_shape_option(text: str) -> tuple[str, tuple[int, ...]]:
     """The input's name and shape from ``data=1,3,224,224``. Raises ``BadInput``."""
-    found = _SHAPE_OPTION.fullmatch(text.strip())
-    if found is None:
+    match = _SHAPE_OPTION.fullmatch(text.strip())
+    if match is None:
         raise _bad_shape(text, "is not NAME=SIZE,SIZE,...")
-    sizes = found["sizes"].split(",")
+    sizes = match["sizes"].split(",")
     if any(len(size) > 13 for size in sizes):
         raise _bad_shape(text, "has a size of more than 13 digits")
     shape = tuple(int(size) for size in sizes)
     if 0 in shape:
         raise _bad_shape(text, "has a size of 0")
-    return found["name"], shape
+    return match["name"], shape
 
 
 def parse_shape_options(texts: Iterable[str]) -> dict[str, tuple[int, ...]]:

@@ -30,13 +30,13 @@ def imported_program(plugin: Plugin, source: str) -> Program:
     if not path.is_file():
         raise BadInput(f"there is no file {source!r}", hint="check the path")
     described(plugin, "read")
-    found: object = plugin.call(plugin.load().read, path)
-    if isinstance(found, Network):
-        found = plugin.call(found.build)
-    if not isinstance(found, Program):
-        raise plugin.fault(f"answers {type(found).__name__}, not a Program or Network")
+    answer: object = plugin.call(plugin.load().read, path)
+    if isinstance(answer, Network):
+        answer = plugin.call(answer.build)
+    if not isinstance(answer, Program):
+        raise plugin.fault(f"answers {type(answer).__name__}, not a Program or Network")
     try:
-        validate_program(found)
+        validate_program(answer)
     except BadInput as wrong:
         raise plugin.fault(f"makes a wrong program of {source!r}: {wrong.what}") from wrong
-    return found
+    return answer

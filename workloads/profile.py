@@ -27,7 +27,7 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
     if missing:
         what = f"the profile has no column {' and '.join(map(repr, missing))}"
         raise BadInput(what, where=Place(str(path), 1, 1), hint="begin it with the line: op,cycles")
-    found: dict[str, tuple[int, Place]] = {}
+    given: dict[str, tuple[int, Place]] = {}
     for line in lines:
         row = dict(zip(heading, line.cells, strict=False))
         place = Place(str(path), line.number, 1)
@@ -37,11 +37,11 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
         if not (cycles.isascii() and cycles.isdigit() and len(cycles) < 16):
             what = f"op {name!r} has the cycles {cycles!r}"
             raise BadInput(what, where=place, hint="write a whole number of NPU cycles")
-        if name in found:
-            what = f"op {name!r} is given twice, first on line {found[name][1].line}"
+        if name in given:
+            what = f"op {name!r} is given twice, first on line {given[name][1].line}"
             raise BadInput(what, where=place, hint="remove one of the two lines")
-        found[name] = int(cycles), place
-    return found
+        given[name] = int(cycles), place
+    return given
 
 
 def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> Program:

@@ -37,7 +37,7 @@ def weight_values(path: Path, program: Program) -> dict[str, NDArray[Any]]:
 
     reader = {".onnx": _onnx, ".tflite": _tflite}.get(path.suffix.lower())
     apart = {name for op in program.ops() if isinstance(op.work, Recurrent) for name in op.constants}
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name, array, scales in reader(path) if reader and path.is_file() else ():
         wanted = None if name in apart else program.weights.get(name)
         plain = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
@@ -45,8 +45,8 @@ def weight_values(path: Path, program: Program) -> dict[str, NDArray[Any]]:
             both = plain, np.frombuffer(scales, np.uint8)
             plain = np.concatenate([each.reshape(len(scales) // 4, -1) for each in both], axis=1).reshape(-1)
         if wanted is not None and wanted.bytes == len(plain):
-            found[name] = plain
-    return found
+            arrays[name] = plain
+    return arrays
 
 
 def _onnx(path: Path) -> Iterator[Named]:

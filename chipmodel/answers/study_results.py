@@ -119,20 +119,20 @@ class StudyResults:
 
     def _compared(self, metric: StudyMetric) -> Ranking:
         rows: dict[str, list[Row]] = {}
-        found: dict[str, dict[object, dict[int, float]]] = {}
+        by_planner: dict[str, dict[object, dict[int, float]]] = {}
         bounds = self._case_bounds(metric)
         for row in self.rows:
             if metric is CYCLES and not row.point.chip:
                 continue
             name = self.planner(metric, row)
             rows.setdefault(name, []).append(row)
-            values = found.setdefault(name, {})
+            values = by_planner.setdefault(name, {})
             value, key = metric.value(row), compared_case(metric, row)
             if value is not None and key in bounds:
                 seeds = values.setdefault(key, {})
                 gap = value / bounds[key] - 1
                 seeds[row.point.seed] = min(gap, seeds.get(row.point.seed, gap))
-        return compared(found, rows, metric is PEAK)
+        return compared(by_planner, rows, metric is PEAK)
 
     def _case_bounds(self, metric: StudyMetric) -> dict[object, int]:
         """The bound that holds for every row of a case: the lowest of those for different plans."""
@@ -253,11 +253,11 @@ def varied(points: Iterable[Point], *names: str) -> list[str]:
 
 def swept_values(study: StudyResults) -> dict[str, list[str]]:
     """The chip fields of which the study has several values, with these in its order."""
-    found: dict[str, dict[str, None]] = {}
+    values_of: dict[str, dict[str, None]] = {}
     for row in study.rows:
         for name, value in row.point.overrides:
-            found.setdefault(name, {})[value] = None
-    return {name: list(values) for name, values in found.items() if len(values) > 1}
+            values_of.setdefault(name, {})[value] = None
+    return {name: list(values) for name, values in values_of.items() if len(values) > 1}
 
 
 PARTS = ("packer", "merge", "streamer", "cascade")

@@ -94,29 +94,29 @@ class Ranking:
     """Planners that answered at most half of the possible cases."""
 
 
-def compared(found: Mapping[str, Values], rows: Mapping[str, Sequence[Row]], own: bool) -> Ranking:
+def compared(by_planner: Mapping[str, Values], rows: Mapping[str, Sequence[Row]], own: bool) -> Ranking:
     """Compare planners by their gaps; ``rows`` are all rows of each, ``own`` says that their time is the
     packer's rather than the schedule's."""
-    possible = dict.fromkeys(case for values in found.values() for case in values)
-    ranked = [name for name, values in found.items() if 2 * len(values) > len(possible)]
-    common = [case for case in possible if all(case in found[name] for name in ranked)] if ranked else []
+    possible = dict.fromkeys(case for values in by_planner.values() for case in values)
+    ranked = [name for name, values in by_planner.items() if 2 * len(values) > len(possible)]
+    common = [case for case in possible if all(case in by_planner[name] for name in ranked)] if ranked else []
     unranked = tuple(name for name in rows if name not in ranked)
     if not common:
         return Ranking(possible=len(possible), unranked=unranked)
-    middle = {name: [median(found[name][case].values()) for case in common] for name in ranked}
+    middle = {name: [median(by_planner[name][case].values()) for case in common] for name in ranked}
     best = [min(column) for column in zip(*middle.values(), strict=True)]
     scores: list[PlannerScore] = []
     for name in ranked:
         firsts = [k for k, gap in enumerate(middle[name]) if gap == best[k]]
         alone = [k for k in firsts if sum(middle[other][k] == best[k] for other in ranked) == 1]
-        spans = [max(v) - min(v) for case in common if len(v := [*found[name][case].values()]) > 1]
+        spans = [max(v) - min(v) for case in common if len(v := [*by_planner[name][case].values()]) > 1]
         scores.append(
             PlannerScore(
                 name,
                 tuple(rows[name]),
                 tuple(sorted(middle[name])),
                 sum(row.status in ("optimal", "infeasible") for row in rows[name]),
-                len(possible) - len(found[name]),
+                len(possible) - len(by_planner[name]),
                 median(_seconds(row, own) for row in rows[name]),
                 wins=len(alone),
                 ties=len(firsts) - len(alone),
@@ -149,14 +149,14 @@ def wilcoxon(differences: Sequence[float]) -> float:
 
     Zeros are left out; equal sizes share the mean of their ranks, whose distribution is the one used.
     """
-    found = sorted((d for d in differences if d), key=abs)
-    if not found:
+    ordered = sorted((d for d in differences if d), key=abs)
+    if not ordered:
         return 1.0
-    ranks = _doubled_ranks([abs(d) for d in found])
-    positive = sum(rank for rank, d in zip(ranks, found, strict=True) if d > 0)
+    ranks = _doubled_ranks([abs(d) for d in ordered])
+    positive = sum(rank for rank, d in zip(ranks, ordered, strict=True) if d > 0)
     total = sum(ranks)
     low = min(positive, total - positive)
-    if len(found) > MOST_EXACT:
+    if len(ordered) > MOST_EXACT:
         deviation = sqrt(sum(rank * rank for rank in ranks)) / 2
         return erfc((total / 2 - low) / deviation / sqrt(2))
     return min(1.0, 2 * _at_most(low, ranks))

@@ -236,11 +236,11 @@ def read_budget(path: Path) -> tuple[BudgetKeys, Document, list[dict[str, float]
 
 def _limits_of(entry: EntryKeys, document: Document, number: int) -> dict[str, float]:
     """The limits of entry ``number``. Raises BadInput at its place."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for name, value in entry.limits.model_dump(exclude_none=True).items():
         with placed(document.place(("budgets", number, "limits", name))):
-            found[name] = parse_bytes(value) if name in SIZES else value
-    return found
+            limits[name] = parse_bytes(value) if name in SIZES else value
+    return limits
 
 
 def beside(name: str, file: Path) -> str:

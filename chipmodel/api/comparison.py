@@ -40,10 +40,10 @@ class Comparison(ToldAnswer):
         """A planner a row; what does not belong to its kind is None."""
         document = self.to_dict()
         kinds = {"packer": "packers", "merge": "merges", "streamer": "streamers"}
-        found = [
+        table = [
             {"kind": kind, "name": row[kind], **row} for kind, key in kinds.items() for row in document[key]
         ]
-        return same_columns(found, ("trajectory", "cascades", *kinds))
+        return same_columns(table, ("trajectory", "cascades", *kinds))
 
 
 @checked

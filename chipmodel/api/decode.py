@@ -129,11 +129,11 @@ def decode(
     at = _of_a_language_model(model if callable(model) else loaded, names)
     with observing(settings.progress):
         target = chip_of_one_core(chip, "decode")
-        found: list[ContextLength] = []
+        by_length: list[ContextLength] = []
         with stage(f"lengths of the context on {target.name}") as say:
             for number, length in enumerate(lengths):
                 say(f"{length} tokens, {number + 1} of {len(lengths)}")
-                found.append(_at_length(at, target, length, options))
+                by_length.append(_at_length(at, target, length, options))
     whole = at(1, max(lengths[-1] - 1, 0))
     too_many = f"the weights alone take {whole.weight_bytes:,} B, more than their memory has"
     answer = DecodeAnswer(
@@ -142,7 +142,7 @@ def decode(
         float(target.core_mhz),
         target.shared_memory.bytes,
         whole.weight_bytes,
-        tuple(found),
+        tuple(by_length),
         whole.notes,
         too_many if too_many_weights(whole, target) else "",
     )
@@ -208,26 +208,26 @@ def _token(at: AtLength, chip: Chip, length: int, options: PlanOptions) -> Token
         what = f"{program.name} has no key-value cache that an output continues"
         raise BadInput(what, hint="its inputs past_* must have outputs present_*, as Optimum exports them")
     result = _result(steady(program, TOKENS), chip, options)
-    found = result and steady_of(result)
-    if not result or not found:
+    stream = result and steady_of(result)
+    if not result or not stream:
         return None
     moved = {transfer.part.name for transfer in result.schedule.transfers if not transfer.part.weights}
     caches = {name: program.tensors[name].bytes for name in program.states}
     off_chip = (name for name, last in program.states.items() if {name, last} & moved)
-    loads = found.moved.get("load weights", 0)
+    loads = stream.moved.get("load weights", 0)
     return TokenRun(
         TOKENS,
         _timed(result),
-        found.first_cycles,
-        found.further_cycles,
-        _milliseconds(result, found.further_cycles),
-        found.per_second,
+        stream.first_cycles,
+        stream.further_cycles,
+        _milliseconds(result, stream.further_cycles),
+        stream.per_second,
         result.solved.peak,
-        found.resident,
+        stream.resident,
         sum(caches.values()),
         sum(caches[name] for name in off_chip),
         loads,
-        sum(found.moved.values()) - loads,
+        sum(stream.moved.values()) - loads,
     )
 
 

@@ -34,8 +34,8 @@ class Difference(ToldAnswer):
 
     def to_dict(self) -> dict[str, Any]:
         """Both sides and all parts, which add up to the change, and the answer in words."""
-        found = ToldAnswer.to_dict(self)
-        return {"a": found["a"], "b": found["b"], "answer": self.headline(), **found}
+        content = ToldAnswer.to_dict(self)
+        return {"a": content["a"], "b": content["b"], "answer": self.headline(), **content}
 
 
 @checked

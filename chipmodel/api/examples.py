@@ -31,14 +31,14 @@ def examples(folder: str | Path = "chipmodel-examples") -> tuple[Path, ...]:
     BadInput
         If one of them exists already, or cannot be written.
     """
-    found = {Path(folder) / name: path.read_bytes() for name, path in _sources()}
-    for target in found:
+    contents = {Path(folder) / name: path.read_bytes() for name, path in _sources()}
+    for target in contents:
         if target.exists():
             raise BadInput("exists already", where=Place(str(target)), hint="name another folder")
-    for parent in {target.parent for target in found}:
+    for parent in {target.parent for target in contents}:
         make_folder(parent)
-    write_together(found.items())
-    return tuple(found)
+    write_together(contents.items())
+    return tuple(contents)
 
 
 def _sources() -> list[tuple[str, Path]]:

@@ -49,8 +49,8 @@ def chips() -> tuple[Mapping[str, str], ...]:
     True
     """
     warn_of_unusable_models()
-    found = (load_chip(name) for name in preset_names())
-    return tuple({"name": each.name, "title": each.title, "accuracy": each.accuracy} for each in found)
+    loaded = (load_chip(name) for name in preset_names())
+    return tuple({"name": each.name, "title": each.title, "accuracy": each.accuracy} for each in loaded)
 
 
 def networks() -> tuple[Mapping[str, str], ...]:

@@ -75,8 +75,8 @@ class FittedChip(TableAnswer):
     @property
     def comparisons(self) -> Mapping[str, TableComparison]:
         """The table before and after the fit and, of networks, with families held out."""
-        found = {"before": self.result.before, "fitted": self.result.after}
-        return {**found, "families held out": self.result.held_out} if self.result.held_out else found
+        tables = {"before": self.result.before, "fitted": self.result.after}
+        return {**tables, "families held out": self.result.held_out} if self.result.held_out else tables
 
     def chip_file(self, base: str | None = None) -> str:
         """The fitted chip as the text of a chip file, based on ``base`` or on what it was fitted from."""

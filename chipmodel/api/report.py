@@ -42,17 +42,17 @@ class StudyReport(StudyRows):
 
     def headline(self) -> str:
         """The question, and the answer in a few sentences."""
-        found = self.results
-        return " ".join((f"{found.title or found.name}:", scope(found), *answer(found)))
+        study = self.results
+        return " ".join((f"{study.title or study.name}:", scope(study), *answer(study)))
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences of the answer, and all rows."""
-        found = self.results
+        study = self.results
         return {
-            "study": found.name,
-            "title": found.title,
-            "points": found.points,
-            "answer": [scope(found), *answer(found)],
+            "study": study.name,
+            "title": study.title,
+            "points": study.points,
+            "answer": [scope(study), *answer(study)],
             "rows": [dict(row) for row in self.rows()],
         }
 
@@ -109,11 +109,11 @@ class StudyReport(StudyRows):
             _write(self, Path(page), made)
 
     def _pages(self, files: Mapping[str, Path]) -> list[_PointPage]:
-        found = self.results
-        rows = [row for row in found.rows if row.key in files]
+        study = self.results
+        rows = [row for row in study.rows if row.key in files]
         pages: list[_PointPage] = []
         with stage(f"planning {len(rows)} points again") as say:
-            for row, page in pages_of(found.text, self.folder / found.file, rows):
+            for row, page in pages_of(study.text, self.folder / study.file, rows):
                 pages.append(_PointPage(row.key, files[row.key], page))
                 say(f"{len(pages)} done")
         return pages

@@ -100,7 +100,7 @@ def sensitivity(
         with stage(f"varying {target.name}") as say:
             names = _named(fields, target)
             limit = settings.limit
-            found = vary(
+            answer = vary(
                 run,
                 target,
                 Fraction(str(step)),
@@ -108,7 +108,7 @@ def sensitivity(
                 say,
                 lambda: limit.deadline.over or bool(limit.cut_short),
             )
-    return Sensitivity(found)
+    return Sensitivity(answer)
 
 
 def _named(fields: Sequence[str], chip: Chip) -> tuple[str, ...]:

@@ -256,12 +256,12 @@ def simulate(
         choices = {name: str(choice) for name, choice in (path or {}).items()}
         with settings.naming_enough_memory(loaded, target):
             along = run_in_order(settings.order_of(asked.program), run, choices)
-            found = _weighed(along, choices, extreme, (samples, seed), limit.deadline)
+            result = _weighed(along, choices, extreme, (samples, seed), limit.deadline)
         with stage(f"planning {asked.program.name} as the board's own tool does"):
             program = reuse(asked.program, settings.in_place)
-            found = with_vendor(found, replace(asked, program=program, deadline=limit.deadline))
+            result = with_vendor(result, replace(asked, program=program, deadline=limit.deadline))
         record, left = track_record(asked.program, target), left_to_cpu(target.npu, asked.program)
-    return Simulation(replace(found, record=record, left_to_cpu=left, cut_short=limit.cut_short))
+    return Simulation(replace(result, record=record, left_to_cpu=left, cut_short=limit.cut_short))
 
 
 def _weighed(
@@ -285,11 +285,11 @@ def _run_again(run: RunAlong, weighed: Result, extreme: Extreme, deadline: Deadl
     paths, asked = weighed.paths, f'--path {extreme} (extreme="{extreme}")'
     if paths is None:
         raise BadInput(f"{asked}: the workload has no if and no loop", hint="leave it out")
-    found = (paths.best if extreme == "best" else paths.worst).choices
-    if found is None:
+    choices = (paths.best if extreme == "best" else paths.worst).choices
+    if choices is None:
         gate = next(node for node in weighed.program.nodes() if isinstance(node, If))
         raise BadInput(
             f"{asked}: that path does not decide the same way on each iteration of a loop",
             hint=f"choose an arm for every iteration, as in --path {gate.name}={gate.arms[0].name}",
         )
-    return replace(with_listed_bound(run(found), deadline), paths=paths)
+    return replace(with_listed_bound(run(choices), deadline), paths=paths)

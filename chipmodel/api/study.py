@@ -56,15 +56,15 @@ class StudyTable(StudyRows):
 
     def to_dict(self) -> dict[str, Any]:
         """The document of ``chipmodel study --json``: progress, and median gaps over common cases."""
-        counts, found = self.counts, self.results.rankings
+        counts, rankings = self.counts, self.results.rankings
         return {
             "study": self.results.name,
             "points": counts.points,
             "stored": counts.stored,
             "by_status": {each: counts.by_status[each] for each in ORDER if each in counts.by_status},
             "old_rows": counts.old_rows,
-            "median_peak_gap": {score.planner: score.median for score in found["peak"].scores},
-            "median_cycle_gap": {score.planner: score.median for score in found["cycles"].scores},
+            "median_peak_gap": {score.planner: score.median for score in rankings["peak"].scores},
+            "median_cycle_gap": {score.planner: score.median for score in rankings["cycles"].scores},
             "errors": [{"error": error, "points": number} for error, number in self.errors],
         }
 
@@ -153,11 +153,11 @@ class Repeated:
         row = self.row
         peak = "no plan" if row.peak_bytes is None else f"peak {row.peak_bytes:,} B"
         cycles = "" if row.total_cycles is None else f", {row.total_cycles:,} cycles"
-        found = f"{row.key[:SHORT]} {row.point.workload}: {row.status}, {peak}{cycles}"
+        answered = f"{row.key[:SHORT]} {row.point.workload}: {row.status}, {peak}{cycles}"
         if not self.stored:
-            return f"{found}: nothing is stored to compare with"
+            return f"{answered}: nothing is stored to compare with"
         changes = ", ".join(f"{name} is {new}, was {old}" for name, (new, old) in self.differs.items())
-        return f"{found}: {changes or 'exactly as stored'}"
+        return f"{answered}: {changes or 'exactly as stored'}"
 
 
 def repeat_points(asked: Study, path: Path, keys: Sequence[str]) -> list[Repeated]:
@@ -169,13 +169,13 @@ def repeat_points(asked: Study, path: Path, keys: Sequence[str]) -> list[Repeate
             hint = "give the beginning of a key, as a point's own page in the report tells it"
             raise BadInput(f"no point of {asked.file} as it is now has the key {key!r}", hint=hint)
     stored = {row.key: row for row in read_rows(path)[1]} if path.is_file() else {}
-    found: list[Repeated] = []
+    repeated: list[Repeated] = []
     for task in tasks:
         if task.key.startswith(tuple(keys)):
             row = answer(task, WorkerCache(load_workload))
             old = stored.get(task.key)
-            found.append(Repeated(row, old is not None, differences(row, old) if old else {}))
-    return found
+            repeated.append(Repeated(row, old is not None, differences(row, old) if old else {}))
+    return repeated
 
 
 def answer_study(

@@ -50,11 +50,11 @@ def chip(source: ChipSource = DEFAULT_CHIP, /, **overrides: object) -> Chip:
 
 def chip_of_one_core(source: ChipSource, command: str) -> Chip:
     """Return the chip that ``source`` names, for a ``command`` of one core. Raises BadInput for several."""
-    found = chip(source)
-    if found.cores > 1:
-        what = f"{command} is for one core, and the chip has {found.cores}"
+    target = chip(source)
+    if target.cores > 1:
+        what = f"{command} is for one core, and the chip has {target.cores}"
         raise BadInput(what, hint="take one core: --set cores=1 (chip(..., cores=1))")
-    return found
+    return target
 
 
 def _written(value: object) -> str:

@@ -51,12 +51,12 @@ class HelpPage(click.Command):
 
 def option_groups(command: click.Command, context: click.Context) -> Iterator[tuple[str, list[Record]]]:
     """The headings that a command has options for, in their order, with these options."""
-    found: dict[str, list[Record]] = {heading: [] for heading in HEADINGS}
+    by_heading: dict[str, list[Record]] = {heading: [] for heading in HEADINGS}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record:
-            found[getattr(parameter, "heading", GENERAL)].append(_plain(record))
-    return ((heading, records) for heading, records in found.items() if records)
+            by_heading[getattr(parameter, "heading", GENERAL)].append(_plain(record))
+    return ((heading, records) for heading, records in by_heading.items() if records)
 
 
 def write_examples(command: click.Command, formatter: click.HelpFormatter) -> None:

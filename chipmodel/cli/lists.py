@@ -39,8 +39,8 @@ def zoo(*, files: AnswerFiles) -> None:
     from reports.lists import network_document, networks_page
     from workloads.zoo import build, networks
 
-    found = [(network, build(network.name)) for network in networks()]
-    _answer(files, network_document(found), networks_page(found))
+    built = [(network, build(network.name)) for network in networks()]
+    _answer(files, network_document(built), networks_page(built))
 
 
 @command
@@ -80,9 +80,9 @@ def chips(name: str | None, overrides: tuple[str, ...], files: AnswerFiles) -> N
         _answer(files, chip_document(chip), chip_page(chip))
     else:
         warn_of_unusable_models()
-        found = [load_chip(preset, overrides) for preset in preset_names()]
-        document = {"chips": [chip_document(chip) for chip in found]}
-        _answer(files, document, chips_page(found))
+        loaded = [load_chip(preset, overrides) for preset in preset_names()]
+        document = {"chips": [chip_document(chip) for chip in loaded]}
+        _answer(files, document, chips_page(loaded))
 
 
 def _answer(files: AnswerFiles, document: Mapping[str, object], page: TablePage) -> None:

@@ -58,22 +58,22 @@ def report(
         raise BadInput(
             "pages of points are linked from a page", hint="give -o report.html and --points DIR too"
         )
-    found = read_report(study, store_file)
-    if found.changed:
+    study_report = read_report(study, store_file)
+    if study_report.changed:
         note((f"{study} has changed since it was run; this is of the study as it was",))
     link = Path(relpath(figures, Path(markdown).parent)).as_posix() if figures and markdown else ""
-    sections = partial(found.to_markdown, link)
-    files = ((statistics, found.statistics_csv), (markdown, sections), (lock, found.lock_text))
-    write_files([*files, (json_file, found.to_json)])
+    sections = partial(study_report.to_markdown, link)
+    files = ((statistics, study_report.statistics_csv), (markdown, sections), (lock, study_report.lock_text))
+    write_files([*files, (json_file, study_report.to_json)])
     if figures:
-        found.write_figures(figures)
+        study_report.write_figures(figures)
     if not output or json_file == STDOUT:
-        show(json_file, found.to_json, lambda console: print_answer(found.results, console))
+        show(json_file, study_report.to_json, lambda console: print_answer(study_report.results, console))
     if not output:
         return
     if folder:
-        _refuse_conflicts(found.page_files(folder, keys))
-    found.write(output, folder, keys)
+        _refuse_conflicts(study_report.page_files(folder, keys))
+    study_report.write(output, folder, keys)
 
 
 def _refuse_conflicts(paths: Mapping[str, Path]) -> None:

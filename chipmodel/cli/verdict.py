@@ -25,26 +25,26 @@ def verdict(fit: Fit, solved: Solved, cut_short: bool) -> int:
 
 def faults(fit: Fit, packer: str) -> list[tuple[str, str]]:
     """What does not fit with a hint, for each memory that is too small; empty for a plan that fits."""
-    found: list[tuple[str, str]] = []
+    said: list[tuple[str, str]] = []
     for need in fit.exceeded:
         larger = f"--set {need.field}={need.bytes}"
         amounts = f"{need.bytes:,} B of {need.capacity_bytes:,} B"
         if need.memory == "SharedMemory":
             what = f"packer {packer} needs {amounts}; that no other plan fits is not proven"
-            found.append((what, f"another --packer or --streamer, or more memory: {larger}"))
+            said.append((what, f"another --packer or --streamer, or more memory: {larger}"))
         elif fit.too_many_weights:
             where = "Psram" if need.memory == "Psram" else "the memory of the weights"
-            found.append(
+            said.append(
                 (
                     f"{where} needs {amounts}, and the weights alone take {fit.weight_bytes:,} B",
                     f"no plan fits; smaller weights (--dtype int8), or a larger one: {larger}",
                 )
             )
         else:
-            found.append(
+            said.append(
                 (
                     f"Psram needs {amounts}: weights of {fit.weight_bytes:,} B, and tensors",
                     f"a larger Psram: {larger}; or more SharedMemory, so that fewer tensors leave it",
                 )
             )
-    return found
+    return said

@@ -65,8 +65,8 @@ def plan_arena(model: TfliteModel, source: str, packer: str, limits: Limits) -> 
         offsets = _as_run(requests, [ONLINE if each.tensor is None else at for each, at in offline])
         tried.append((peak(sizes, offsets), name, offsets))
     for _, name, offsets in tried:
-        found = {str(number): at for number, at in enumerate(offsets) if requests[number].bytes}
-        _check(problem, Plan(found), f"{name} planner's")
+        offset_of = {str(number): at for number, at in enumerate(offsets) if requests[number].bytes}
+        _check(problem, Plan(offset_of), f"{name} planner's")
     # What a kernel that is not known asks for may lie in the way of any offsets, so the runtime decides.
     head, planner, offsets = tried[0] if unknown else min(tried[1:], key=lambda each: each[0])
     proven = head == solved.lower_bound
@@ -135,8 +135,10 @@ def _by_tensor(
 ) -> tuple[int, ...]:
     """The offsets of all tensors of the model; -1 for those that the arena's head does not hold."""
     count = sum(len(graph.tensors) for graph in model.subgraphs)
-    found = {each.tensor: at for each, at in zip(requests, offsets, strict=True) if each.tensor is not None}
-    return tuple(found.get(n, ONLINE) for n in range(count))
+    offset_of = {
+        each.tensor: at for each, at in zip(requests, offsets, strict=True) if each.tensor is not None
+    }
+    return tuple(offset_of.get(n, ONLINE) for n in range(count))
 
 
 def _kernel_bytes(requests: Sequence[ArenaRequest]) -> int:

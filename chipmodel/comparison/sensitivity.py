@@ -33,7 +33,7 @@ def sensitivity(
     if not base.fits:
         raise DoesNotFit(f"{base.program.name} does not fit {chip.name}", hint="take a chip that it fits")
     milliseconds = chip.milliseconds(base.trace.cycles)
-    found: list[VariedField] = []
+    varied: list[VariedField] = []
     zero: list[str] = []
     for name in fields:
         field, figure = field_at(name), chip.figures[name].value
@@ -45,11 +45,11 @@ def sensitivity(
         less, more = (
             _run(run, base, chip, f"{name}={text}", cut_short) for text in _values(field, value, step)
         )
-        found.append(VariedField(name, figure, less, more))
-        say(f"{len(found) + len(zero)} of {len(fields)} numbers")
-    found.sort(key=lambda each: -each.span(milliseconds))
+        varied.append(VariedField(name, figure, less, more))
+        say(f"{len(varied) + len(zero)} of {len(fields)} numbers")
+    varied.sort(key=lambda each: -each.span(milliseconds))
     return SensitivityAnswer(
-        base.program.name, chip.name, float(step), milliseconds, tuple(found), tuple(zero)
+        base.program.name, chip.name, float(step), milliseconds, tuple(varied), tuple(zero)
     )
 
 

@@ -88,7 +88,7 @@ def _price(request: ArenaRequest, chip: Chip | None) -> int:
 def _blocks(requests: Sequence[ArenaRequest]) -> Mapping[str, Buffer]:
     """A buffer for each tensor, by its number, and one for all memory of kernels that is alive together:
     whatever the order, what takes the lowest free bytes for it ends no higher than that block."""
-    found = {
+    blocks = {
         str(number): _buffer(str(number), each.bytes, each.first, each.last)
         for number, each in enumerate(requests)
         if each.tensor is not None and each.bytes
@@ -97,11 +97,11 @@ def _blocks(requests: Sequence[ArenaRequest]) -> Mapping[str, Buffer]:
     kernels = (request for request in requests if request.tensor is None and request.bytes)
     for each in sorted(kernels, key=lambda each: each.first):
         name = name if name and each.first <= last else f"kernels from {each.first}"
-        before = found.get(name)
+        before = blocks.get(name)
         start = each.first if before is None else before.live[0].start
         last = each.last if before is None else max(last, each.last)
-        found[name] = _buffer(name, each.bytes + (before.bytes if before else 0), start, last)
-    return found
+        blocks[name] = _buffer(name, each.bytes + (before.bytes if before else 0), start, last)
+    return blocks
 
 
 def _buffer(name: str, size: int, first: int, last: int) -> Buffer:
@@ -138,6 +138,6 @@ def _checked(places: Sequence[ArenaPlace], memory: int, limit: int) -> int:
 
 def _shortage(buffers: Collection[Buffer], limits_of: tuple[int, int], proven: bool) -> str:
     alive = largest_live_set(Problem(tuple(buffers))).bytes or 0
-    found = "no plan fits" if proven else "no plan was found that fits"
+    verdict = "no plan fits" if proven else "no plan was found that fits"
     sram, psram = limits_of
-    return f"{found}: {alive:,} B are alive together; SRAM has {sram:,} B and Psram {psram:,} B"
+    return f"{verdict}: {alive:,} B are alive together; SRAM has {sram:,} B and Psram {psram:,} B"

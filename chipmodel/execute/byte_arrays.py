@@ -56,8 +56,8 @@ def digests(lines: NDArray[np.uint8]) -> Words:
 
 def taken(array: Bytes, share: Share) -> Bytes:
     """The bytes of ``share`` of ``array``, which holds a whole tensor or weight block."""
-    found = [array[span.start : span.stop] for span in spans(share, len(array))]
-    return found[0].copy() if len(found) == 1 else np.concatenate([*found, np.zeros(0, np.uint8)])
+    pieces = [array[span.start : span.stop] for span in spans(share, len(array))]
+    return pieces[0].copy() if len(pieces) == 1 else np.concatenate([*pieces, np.zeros(0, np.uint8)])
 
 
 def put(array: Bytes, share: Share, content: Bytes) -> None:

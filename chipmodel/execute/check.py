@@ -91,18 +91,18 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
     once = _evaluated_once()
     runs = [reference(program, inputs, weights, path, once, banded, fill) for fill in fills]
     wanted, compare = runs[0], _ComparedRun(program, path, runs)
-    found, faults = Execution(), list[str]()
+    execution, faults = Execution(), list[str]()
     for order in CORE_ORDERS if len(plan.streams) > 1 else CORE_ORDERS[:1]:
         options = RunOptions(seed, order)
-        found = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
-        if faults := [*found.faults, *compare.faults(found)]:
+        execution = execute(program, plan.streams, plan.shared_bytes, inputs, weights, path, options)
+        if faults := [*execution.faults, *compare.faults(execution)]:
             break
     compared = sum(int(compare.sound(name).sum()) for name in program.outputs if name in wanted.tensors)
     return PathVerdict(
         path,
-        len(found.runs),
-        found.transfers,
-        found.moved_bytes,
+        len(execution.runs),
+        execution.transfers,
+        execution.moved_bytes,
         len(program.outputs),
         compared,
         tuple(dict.fromkeys(faults)),
@@ -149,32 +149,32 @@ class _ComparedRun:
             sound[len(sound) // self.program.inferences * made :] = False
         return sound
 
-    def faults(self, found: Execution) -> Iterator[str]:
+    def faults(self, execution: Execution) -> Iterator[str]:
         """Outputs and conditions that differ, and the first step that computes something else."""
-        wrong = [*self._conditions(found), *self._outputs(found)]
+        wrong = [*self._conditions(execution), *self._outputs(execution)]
         if wrong:
-            yield from self._first_wrong_step(found)
+            yield from self._first_wrong_step(execution)
         yield from wrong
 
-    def _outputs(self, found: Execution) -> Iterator[str]:
+    def _outputs(self, execution: Execution) -> Iterator[str]:
         for name in self.program.outputs:
             if name not in self.wanted.tensors:
                 continue
             sound, right = self.sound(name), self.wanted.tensors[name]
-            if name not in found.outputs:
+            if name not in execution.outputs:
                 if sound.any():
                     yield f"output {name!r} is not in Psram at the end"
                 continue
-            got = found.outputs[name]
+            got = execution.outputs[name]
             size = min(len(got), len(right))
             differ = (got[:size] != right[:size]) & sound[:size]
             if differ.any() or sound[size:].any():
-                yield self._difference(name, differ, len(right), found)
+                yield self._difference(name, differ, len(right), execution)
 
-    def _difference(self, name: str, differ: Flags, size: int, found: Execution) -> str:
+    def _difference(self, name: str, differ: Flags, size: int, execution: Execution) -> str:
         first = int(differ.argmax())
-        writer = found.writers[name][first] if name in found.writers else -1
-        made = f"made by step {found.runs[writer].step.label!r}" if writer >= 0 else "made by no step"
+        writer = execution.writers[name][first] if name in execution.writers else -1
+        made = f"made by step {execution.runs[writer].step.label!r}" if writer >= 0 else "made by no step"
         count = f"{int(differ.sum()):,} of {size:,} bytes differ"
         return f"output {name!r}: {count}, the first is {self._byte(name, first)}, {made}"
 
@@ -185,17 +185,17 @@ class _ComparedRun:
         line = byte * rows * channels // max(1, tensor.bytes)
         return f"byte {byte:,} (row {line // channels}, channel {line % channels})"
 
-    def _conditions(self, found: Execution) -> Iterator[str]:
+    def _conditions(self, execution: Execution) -> Iterator[str]:
         seen: Counter[str] = Counter()
-        for decision in found.decisions:
+        for decision in execution.decisions:
             right = [run.decided[decision.branch][seen[decision.branch]] for run in self.plain]
             seen[decision.branch] += 1
             if not _same(decision.content, right):
                 yield f"if {decision.branch!r} finds other bytes than those of {decision.tensor!r}"
 
-    def _first_wrong_step(self, found: Execution) -> Iterator[str]:
+    def _first_wrong_step(self, execution: Execution) -> Iterator[str]:
         runs: Counter[str] = Counter()
-        for run in found.runs:
+        for run in execution.runs:
             number = runs[f"{run.core} {run.step.label}"]
             runs[f"{run.core} {run.step.label}"] += 1
             if number >= len(self.wanted.made.get(run.step.op, [])):

@@ -88,8 +88,8 @@ class OffChipMemory(ByteMemory):
         outside = (span < 0) | (addresses >= stops[span])
         if outside.any():
             raise OutsideOfMemory(f"byte {addresses[outside][0]} off chip, in none of the plan's memories")
-        found: Numbers = addresses - starts[span] + self.before[span]
-        return found
+        places: Numbers = addresses - starts[span] + self.before[span]
+        return places
 
 
 @dataclass(frozen=True, slots=True)

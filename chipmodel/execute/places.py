@@ -19,8 +19,8 @@ Numbers: TypeAlias = NDArray[np.int64]
 @lru_cache(maxsize=256)
 def numbers(share: Share, total: int) -> Numbers:
     """The bytes of ``share`` of a tensor of ``total`` bytes, in ascending order."""
-    found = [np.arange(span.start, span.stop, dtype=np.int64) for span in spans(share, total)]
-    result = np.concatenate([*found, np.zeros(0, np.int64)])
+    pieces = [np.arange(span.start, span.stop, dtype=np.int64) for span in spans(share, total)]
+    result = np.concatenate([*pieces, np.zeros(0, np.int64)])
     result.flags.writeable = False
     return result
 

@@ -83,32 +83,32 @@ class StepRunner:
         return whole
 
     def _inputs(self, op: Op, step: Compute, iteration: int, shared: ByteMemory) -> list[Bytes]:
-        found = [self.garbage.take(self.program.tensors[name].bytes) for name in op.inputs]
+        operands = [self.garbage.take(self.program.tensors[name].bytes) for name in op.inputs]
         for index, placed in inputs_read(self.program, op, step, iteration):
             first = first_of_slice(self.program, op, op.inputs[index], iteration)
-            there = (placed.numbers + first) % max(1, len(found[index]))
-            found[index][there] = shared.read(placed.addresses)
-        return found
+            there = (placed.numbers + first) % max(1, len(operands[index]))
+            operands[index][there] = shared.read(placed.addresses)
+        return operands
 
     def _sums(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes | None:
         """What the parts before have added up; None for the first one."""
         sums = op.continued(step.rows)
         if sums is None:
             return None
-        found = self.garbage.take(sums.bytes)
+        partial_sums = self.garbage.take(sums.bytes)
         for placed in sums_read(op, step):
-            found[placed.numbers] = shared.read(placed.addresses)
-        return found
+            partial_sums[placed.numbers] = shared.read(placed.addresses)
+        return partial_sums
 
     def _weights(self, op: Op, step: Compute, shared: ByteMemory) -> Bytes:
         """The weight block of ``op`` as far as the step finds it, otherwise garbage; the whole table of an op
         that looks rows up, if the buffer for them is untouched."""
         block = self.blocks[op.name]
-        found = self.garbage.take(len(block))
+        weights = self.garbage.take(len(block))
         memory = shared if step.weights_at is None else self.psram
         for placed in weights_read(self.program, op, step, len(block)):
             content = memory.read(placed.addresses)
             if op.gathers and step.weights_at is None and np.array_equal(content, block[placed.numbers]):
                 return block
-            found[placed.numbers] = content
-        return found
+            weights[placed.numbers] = content
+        return weights

@@ -84,12 +84,12 @@ def specs_of(tree: object) -> list[PlannedSpec | None]:
 
     A node with several results, each a leaf, gives all of them.
     """
-    found: list[PlannedSpec | None] = []
+    specs: list[PlannedSpec | None] = []
     for leaf in leaves(tree):
         meta = cast("dict[str, object] | None", getattr(leaf, "meta", None))
         inner = [leaf] if meta is None else leaves(meta.get("spec"))
-        found += [bytes_owner(each) for each in inner]
-    return found
+        specs += [bytes_owner(each) for each in inner]
+    return specs
 
 
 def operation(node: FxNode) -> str:
@@ -101,10 +101,10 @@ def submodules(module: FxModule, node: FxNode) -> list[FxModule]:
     """The graphs that are arguments of a node of ``module``, in order."""
     if node.op != "call_function":
         return []
-    found: list[FxModule] = []
+    modules: list[FxModule] = []
     for arg in node.args:
         if getattr(arg, "op", "") == "get_attr":
             inner = getattr(module, str(getattr(arg, "target", "")), None)
             if hasattr(inner, "graph"):
-                found.append(cast("FxModule", inner))
-    return found
+                modules.append(cast("FxModule", inner))
+    return modules

@@ -27,7 +27,7 @@ Pins = Mapping[PlannedSpec, int | None]
 class SpecLives:
     """Positions at which the bytes of each spec are in use; specs that are not in it need none."""
 
-    lives: Lives = field(default_factory=dict[PlannedSpec, list[Interval]])
+    positions: Lives = field(default_factory=dict[PlannedSpec, list[Interval]])
     results: list[tuple[PlannedSpec, ...]] = field(default_factory=list[tuple[PlannedSpec, ...]])
     """A result of a ``cond`` and what each arm returns for it, to lie at one address."""
     outlived: list[tuple[PlannedSpec, PlannedSpec]] = field(
@@ -48,19 +48,19 @@ def first_and_last(spec: PlannedSpec) -> tuple[int, int]:
 
 def spec_lives(root: PlacedGraph, specs_of_graph: SpecsOf, pins: Pins) -> SpecLives:
     """The lives of all specs of ``root`` and what it runs. Raises BadInput for what cannot be planned."""
-    found = SpecLives()
+    lives = SpecLives()
     runs = list(root.all_runs())
     _refuse_shared_arms(runs)
     for run in runs:
-        _add_own(found, run, specs_of_graph)
+        _add_own(lives, run, specs_of_graph)
     for run in reversed(runs):
         for inner in run.inner:
             if inner.kind == COND:
-                _tie_results(found, run, inner, pins)
+                _tie_results(lives, run, inner, pins)
             elif inner.kind not in (MAP, SCAN):
-                _keep_results(found, run, inner)
-    _extend(found)
-    return found
+                _keep_results(lives, run, inner)
+    _extend(lives)
+    return lives
 
 
 def _refuse_shared_arms(runs: Sequence[PlacedGraph]) -> None:
@@ -73,7 +73,7 @@ def _refuse_shared_arms(runs: Sequence[PlacedGraph]) -> None:
         )
 
 
-def _add_own(found: SpecLives, run: PlacedGraph, specs_of_graph: SpecsOf) -> None:
+def _add_own(lives: SpecLives, run: PlacedGraph, specs_of_graph: SpecsOf) -> None:
     """The lives that the lifetimes of a graph's own specs give."""
     ends = {spec: inner for inner in run.inner if inner.kind == COND for spec in inner.results}
     for spec in specs_of_graph(run.module):
@@ -84,7 +84,7 @@ def _add_own(found: SpecLives, run: PlacedGraph, specs_of_graph: SpecsOf) -> Non
         made_by = ends.get(spec)
         if made_by is not None and made_by.number == first:
             start = run.spans[first].stop - 1
-        found.lives.setdefault(spec, []).extend(_until_last_read(run, spec, Interval(start, stop), last))
+        lives.positions.setdefault(spec, []).extend(_until_last_read(run, spec, Interval(start, stop), last))
 
 
 def _until_last_read(run: PlacedGraph, spec: PlannedSpec, whole: Interval, last: int) -> list[Interval]:
@@ -101,27 +101,30 @@ def _until_last_read(run: PlacedGraph, spec: PlannedSpec, whole: Interval, last:
     return parts
 
 
-def _tie_results(found: SpecLives, run: PlacedGraph, inner: InnerGraphs, pins: Pins) -> None:
+def _tie_results(lives: SpecLives, run: PlacedGraph, inner: InnerGraphs, pins: Pins) -> None:
     """Give each result of a ``cond`` and what its arms return one address, or keep the latter for as long."""
     returned = [[_outside(arm, spec) for spec in arm.outputs] for arm in inner.runs]
     for number, result in enumerate(inner.results):
         if result is None:
             continue
         from_arms = [specs[number] if number < len(specs) else None for specs in returned]
-        own = [spec for spec in from_arms if spec is not None and spec in found.lives]
+        own = [spec for spec in from_arms if spec is not None and spec in lives.positions]
         homes = {pins.get(spec) for spec in (result, *own)} - {None}
-        if len(homes) <= 1 and _at_one_address(found, inner, number, result, from_arms):
-            found.results.append((result, *own))
-            found.outlived += [(spec, result) for spec in own]
+        if len(homes) <= 1 and _at_one_address(lives, inner, number, result, from_arms):
+            lives.results.append((result, *own))
+            lives.outlived += [(spec, result) for spec in own]
             continue
-        found.moved.add(result)
-        if any(is_view(node) and _views(node.args, result) for node in run.nodes) and result in found.lives:
+        lives.moved.add(result)
+        if (
+            any(is_view(node) and _views(node.args, result) for node in run.nodes)
+            and result in lives.positions
+        ):
             raise BadInput(
                 f"a view of result {number} of {inner.node} needs an address that its arms do not have",
                 hint="set remove_view_copy=False in ExecutorchBackendConfig",
             )
         for spec in own:
-            _outlive(found, run, inner, spec, result)
+            _outlive(lives, run, inner, spec, result)
 
 
 def _views(args: Sequence[object], result: PlannedSpec) -> bool:
@@ -130,7 +133,7 @@ def _views(args: Sequence[object], result: PlannedSpec) -> bool:
 
 
 def _at_one_address(
-    found: SpecLives,
+    lives: SpecLives,
     inner: InnerGraphs,
     number: int,
     result: PlannedSpec,
@@ -139,12 +142,17 @@ def _at_one_address(
     """Whether a result and what the arms return for it may lie at one address: tensors of the arms' own, of
     the same size, each returned once, none of them within the bytes of another or moved itself."""
     for arm, spec in zip(inner.runs, from_arms, strict=True):
-        if spec is None or spec not in found.lives or spec in found.moved or arm.outputs[number] is not spec:
+        if (
+            spec is None
+            or spec not in lives.positions
+            or spec in lives.moved
+            or arm.outputs[number] is not spec
+        ):
             return False
         if arm.outputs.count(spec) > 1 or spec.allocated_memory != result.allocated_memory:
             return False
     specs = [result, *(spec for spec in from_arms if spec is not None)]
-    return result in found.lives and not any(getattr(spec, "storage_base", None) for spec in specs)
+    return result in lives.positions and not any(getattr(spec, "storage_base", None) for spec in specs)
 
 
 def _outside(run: PlacedGraph, spec: PlannedSpec | None) -> PlannedSpec | None:
@@ -152,34 +160,34 @@ def _outside(run: PlacedGraph, spec: PlannedSpec | None) -> PlannedSpec | None:
 
 
 def _outlive(
-    found: SpecLives, run: PlacedGraph, inner: InnerGraphs, spec: PlannedSpec, result: PlannedSpec
+    lives: SpecLives, run: PlacedGraph, inner: InnerGraphs, spec: PlannedSpec, result: PlannedSpec
 ) -> None:
-    if result in found.lives:
-        found.outlived.append((spec, result))
+    if result in lives.positions:
+        lives.outlived.append((spec, result))
     else:
         _, last = first_and_last(result)
-        found.lives[spec].append(Interval(run.spans[inner.number].stop - 1, run.spans[last].stop))
+        lives.positions[spec].append(Interval(run.spans[inner.number].stop - 1, run.spans[last].stop))
 
 
-def _keep_results(found: SpecLives, run: PlacedGraph, inner: InnerGraphs) -> None:
+def _keep_results(lives: SpecLives, run: PlacedGraph, inner: InnerGraphs) -> None:
     """Keep what the submodules of a ``while_loop``, or of an unknown operator, return throughout the node and
     for as long as its results: the next iteration may read it."""
     for each in inner.runs:
         for spec in (_outside(each, spec) for spec in each.outputs):
-            if spec is None or spec not in found.lives:
+            if spec is None or spec not in lives.positions:
                 continue
-            found.lives[spec].append(run.spans[inner.number])
+            lives.positions[spec].append(run.spans[inner.number])
             for result in inner.results:
                 if result is not None:
-                    _outlive(found, run, inner, spec, result)
+                    _outlive(lives, run, inner, spec, result)
 
 
-def _extend(found: SpecLives) -> None:
+def _extend(lives: SpecLives) -> None:
     """Extend lives until every pair of ``outlived`` holds."""
     changed = True
     while changed:
         changed = False
-        for spec, result in found.outlived:
-            added = [each for each in found.lives[result] if each not in found.lives[spec]]
-            found.lives[spec] += added
+        for spec, result in lives.outlived:
+            added = [each for each in lives.positions[result] if each not in lives.positions[spec]]
+            lives.positions[spec] += added
             changed = changed or bool(added)

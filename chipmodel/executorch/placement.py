@@ -125,9 +125,11 @@ def _does_not_fit(
     alive = largest_live_set(Problem(tuple(buffers))).bytes or 0
     sizes = ", ".join(f"{memory.name} {memory.bytes:,} B" for memory in memories)
     padded = f", each less {padding} B of padding" if padding else ""
-    found = "no plan fits" if proven else "no plan was found that fits"
+    verdict = "no plan fits" if proven else "no plan was found that fits"
     largest = max(b.bytes for b in buffers)
-    what = f"{found}: {alive:,} B are alive together, the largest tensor has {largest:,} B; there are {sizes}"
+    what = (
+        f"{verdict}: {alive:,} B are alive together, the largest tensor has {largest:,} B; there are {sizes}"
+    )
     hint = "give a memory more bytes or list another" + ("" if proven else ", or raise the limits")
     return DoesNotFit(what + padded, hint=hint)
 
@@ -153,12 +155,12 @@ def _joined(
 
 def _objects(problem: Problem, plan: Plan, first: int) -> Mapping[str, int]:
     """A number from ``first`` on for each buffer, the same for those that overlap."""
-    found: dict[str, int] = {}
+    object_of: dict[str, int] = {}
     number, end = first - 1, -1
     for buffer in sorted(problem.buffers, key=lambda b: (plan.offsets[b.name], b.bytes)):
         at = plan.offsets[buffer.name]
         if at >= end:
             number += 1
-        found[buffer.name] = number
+        object_of[buffer.name] = number
         end = max(end, at + buffer.bytes)
-    return found
+    return object_of

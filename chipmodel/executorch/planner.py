@@ -92,13 +92,13 @@ class ExecutorchPlanner:
             self._pins.setdefault(spec, spec.mem_id)
         if self._elsewhere(own):
             root = PlacedGraph.alone(graph_module)
-            found = spec_lives(root, lambda _: own, self._pins)
+            lives = spec_lives(root, lambda _: own, self._pins)
         else:
             self._specs[graph_module] = own
             root = laid_out(graph_module)
             self._refuse_unknown(root)
-            found = spec_lives(root, lambda module: self._specs.get(module, ()), self._pins)
-        buffers = storages(found, self._pins, alignment)
+            lives = spec_lives(root, lambda module: self._specs.get(module, ()), self._pins)
+        buffers = storages(lives, self._pins, alignment)
         plan = placed(buffers, self.memories, extra_padding, self.packer, self.limits)
         self._write(root, buffers, plan)
         sizes = list(plan.sizes)

@@ -47,24 +47,24 @@ class SharedStorage:
     mem_id: int | None
 
 
-def storages(found: SpecLives, pins: Pins, alignment: int) -> list[SharedStorage]:
+def storages(lives: SpecLives, pins: Pins, alignment: int) -> list[SharedStorage]:
     """The buffers of all specs that have lives. Sets each spec's alignment.
 
     Raises BadInput for a spec within the bytes of one that is not planned, beyond its end or off the
     alignment, and for specs of one buffer that are to lie in different memories.
     """
-    for spec in found.lives:
+    for spec in lives.positions:
         spec.realign(alignment)
-    leaders = _leaders(found, pins)
+    leaders = _leaders(lives, pins)
     members: dict[PlannedSpec, list[tuple[PlannedSpec, int]]] = {}
-    for spec in found.lives:
-        base, offset = _base(found, spec, alignment)
+    for spec in lives.positions:
+        base, offset = _base(lives, spec, alignment)
         members.setdefault(leaders.get(base, base), []).append((spec, offset))
-    return [_storage(number, found, pins, specs, alignment) for number, specs in enumerate(members.values())]
+    return [_storage(number, lives, pins, specs, alignment) for number, specs in enumerate(members.values())]
 
 
 def _storage(
-    number: int, found: SpecLives, pins: Pins, specs: list[tuple[PlannedSpec, int]], alignment: int
+    number: int, lives: SpecLives, pins: Pins, specs: list[tuple[PlannedSpec, int]], alignment: int
 ) -> SharedStorage:
     homes = {pin for spec, _ in specs if (pin := pins.get(spec)) is not None}
     if len(homes) > 1:
@@ -73,21 +73,21 @@ def _storage(
             hint="give them the same mem_id, or none",
         )
     size = max(offset + spec.allocated_memory for spec, offset in specs)
-    live = merged(interval for spec, _ in specs for interval in found.lives[spec])
+    live = merged(interval for spec, _ in specs for interval in lives.positions[spec])
     return SharedStorage(
         Buffer(str(number), size, live, alignment), tuple(specs), homes.pop() if homes else None
     )
 
 
-def _base(found: SpecLives, spec: PlannedSpec, alignment: int) -> tuple[PlannedSpec, int]:
+def _base(lives: SpecLives, spec: PlannedSpec, alignment: int) -> tuple[PlannedSpec, int]:
     """The spec that owns the bytes of ``spec``, and the offset there."""
     base, offset = spec, 0
     seen = [spec]
     while (outer := getattr(base, "storage_base", None)) is not None:
         at, end = base.storage_base_offset, base.storage_base_offset + base.allocated_memory
-        if outer in seen or outer not in found.lives:
+        if outer in seen or outer not in lives.positions:
             wrong = "is its own base" if outer in seen else "is in one that is not planned"
-        elif outer in found.moved:
+        elif outer in lives.moved:
             wrong = "is in the result of a cond whose arms have other addresses"
         elif at < 0 or end > outer.allocated_memory:
             wrong = f"takes bytes {at} to {end} of one with {outer.allocated_memory}"
@@ -105,10 +105,10 @@ def _base(found: SpecLives, spec: PlannedSpec, alignment: int) -> tuple[PlannedS
     return base, offset
 
 
-def _leaders(found: SpecLives, pins: Pins) -> dict[PlannedSpec, PlannedSpec]:
+def _leaders(lives: SpecLives, pins: Pins) -> dict[PlannedSpec, PlannedSpec]:
     """For each spec that is to lie at the address of others, one of them."""
     groups: dict[PlannedSpec, list[PlannedSpec]] = {}
-    for specs in found.results:
+    for specs in lives.results:
         joined = list(dict.fromkeys(each for spec in specs for each in groups.get(spec, [spec])))
         for each in joined:
             groups[each] = joined

@@ -32,8 +32,8 @@ def left_out() -> Any:
 def document(value: Any) -> dict[str, Any]:
     """Return an answer as JSON values: fractions are floats, seconds whole microseconds."""
     kind = cast("Any", type(value))
-    found: dict[str, Any] = {"format": kind.FORMAT} if hasattr(kind, "FORMAT") else {}
-    return found | _values(_keys(kind), value)
+    head: dict[str, Any] = {"format": kind.FORMAT} if hasattr(kind, "FORMAT") else {}
+    return head | _values(_keys(kind), value)
 
 
 def keyed(keys: tuple[str, ...], parts: Mapping[str, object]) -> dict[str, Any]:
@@ -42,16 +42,16 @@ def keyed(keys: tuple[str, ...], parts: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _values(keys: tuple[_DocumentKey, ...], value: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    plain_values: dict[str, Any] = {}
     for key in keys:
         part = key.of(value)
         if key.name.startswith("*"):
-            found |= plain(part)
+            plain_values |= plain(part)
         elif not (part is None and key.optional):
-            found[key.name] = plain(part)
-    if "seconds" in found:
-        found["seconds"] = round(found["seconds"], MICROSECOND)
-    return found
+            plain_values[key.name] = plain(part)
+    if "seconds" in plain_values:
+        plain_values["seconds"] = round(plain_values["seconds"], MICROSECOND)
+    return plain_values
 
 
 def plain(value: Any) -> Any:

@@ -190,10 +190,10 @@ class _DuplicateKey(Exception):
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise _DuplicateKey
-    return found
+    return mapping
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -224,8 +224,8 @@ def _child(text: str, index: int, step: PathStep) -> int:
     while True:
         key: PathStep = position
         if isinstance(step, str):
-            found, index = _DECODER.raw_decode(text, index)
-            key = str(found)
+            name, index = _DECODER.raw_decode(text, index)
+            key = str(name)
             index = _skip(text, _skip(text, index) + 1)
         if key == step:
             return index

@@ -126,10 +126,10 @@ class JsonRecord(Generic[T]):
         """The value at ``node``. Raises BadInput, with line and column, where it is none."""
         if not self.others and not self.known.issuperset(node.mapping()):
             node.only(*self.names)
-        found = self.kind(**self.values(node))
+        record = self.kind(**self.values(node))
         if self.check:
-            self.check(node, found)
-        return found
+            self.check(node, record)
+        return record
 
     def values(self, node: JsonValue) -> dict[str, Any]:
         """The attributes whose keys are there."""

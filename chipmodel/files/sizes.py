@@ -68,7 +68,7 @@ def parse_milliseconds(text: str) -> float:
     >>> parse_milliseconds("3.6s")
     3600.0
     """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or not float(found[1]):
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not float(match[1]):
         raise BadInput(f"{shown(text)} is not a time", hint="write a number with a unit: 3.6s, 20ms or 850us")
-    return float(found[1]) * _MILLISECONDS[found[2]]
+    return float(match[1]) * _MILLISECONDS[match[2]]

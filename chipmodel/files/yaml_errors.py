@@ -85,8 +85,8 @@ class _Mistake:
 
 def model_mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> BadInput:
     """Everything that pydantic found wrong, the most specific first, as one error."""
-    found = [_mistake(e, model, document) for e in error.errors(include_url=False)]
-    ordered = sorted(_without_repetitions(found), key=lambda m: m.order)
+    mistakes = [_mistake(e, model, document) for e in error.errors(include_url=False)]
+    ordered = sorted(_without_repetitions(mistakes), key=lambda m: m.order)
     first = ordered[0]
     if len(ordered) == 1:
         return BadInput(first.what, where=first.place, hint=first.hint)

@@ -38,14 +38,14 @@ def read_yaml(text: str, file: str) -> Document:
     if bad := yaml.SafeLoader.NON_PRINTABLE.search(text.replace(_MARK, "\0")):
         _refuse_character(text, bad.start(), file)
     try:
-        found = Tree(file, _events(text)).document()
+        root = Tree(file, _events(text)).document()
     except yaml.YAMLError as error:
         from chipmodel.files.yaml_errors import syntax_mistake
 
         raise syntax_mistake(error, text, file) from None
-    if found is None or (found[0].data is None and not found[0].text):
+    if root is None or (root[0].data is None and not root[0].text):
         raise BadInput("the file is empty", where=Place(file, 1, 1), hint="write the description into it")
-    return Document(file, found[0].data, *found)
+    return Document(file, root[0].data, *root)
 
 
 def validate(model: type[M], document: Document) -> M:

@@ -131,15 +131,15 @@ class Tree:
 
     def document(self) -> tuple[YamlNode, int, int] | None:
         """The value of the document with its line and column; None where there is none."""
-        found: tuple[YamlNode, int, int] | None = None
+        root: tuple[YamlNode, int, int] | None = None
         for event in self.events:
-            if found and isinstance(event, yaml.DocumentStartEvent):
+            if root and isinstance(event, yaml.DocumentStartEvent):
                 what = "a second YAML document begins here"
                 self._fail(event.start_mark, what, "keep one document in a file")
             if isinstance(event, yaml.NodeEvent):
                 mark: Any = event.start_mark
-                found = self._value(event), mark.line + 1, mark.column + 1
-        return found
+                root = self._value(event), mark.line + 1, mark.column + 1
+        return root
 
     def _value(self, event: Any) -> YamlNode:
         """The value that begins with ``event``, with all that is in it."""

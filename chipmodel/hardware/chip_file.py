@@ -274,20 +274,20 @@ def _figures(document: Document) -> tuple[dict[str, Figure], Values]:
 
 def _leaves(document: Document, data: Any, keys: Keys) -> list[tuple[Keys, Any]]:
     """Every value of a field with its keys. Raises ``BadInput`` for a key that is not a field."""
-    found: list[tuple[Keys, Any]] = []
+    leaves: list[tuple[Keys, Any]] = []
     for key, value in _mapping(document, data, keys).items():
         here = (*keys, key)
         path = ".".join(here)
         if field_at(path):
-            found.append((here, value))
+            leaves.append((here, value))
         elif key and children(path):
-            found.extend(_leaves(document, value, here))
+            leaves.extend(_leaves(document, value, here))
         elif keys or key not in (*TEXTS, *TABLES):
             known = children(".".join(keys)) if keys else (*TEXTS, *TABLES, *children(""))
             inside = f" in {'.'.join(keys)}" if keys else ""
             hint = suggest(key, known, "keys here are")
             raise BadInput(f"unknown key {shown(key)}{inside}", where=document.place(here), hint=hint)
-    return found
+    return leaves
 
 
 def _mapping(document: Document, data: Any, keys: Keys) -> dict[str, Any]:

@@ -20,9 +20,9 @@ def read_as(kind: type[Kind], path: str, values: Values, **given: Any) -> Kind:
     the same name; what neither has keeps its default."""
     for field in fields(kind):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         paths = (f"{path}.{field.name}{unit}" for unit in UNITS)
-        found = next((at for at in paths if at in values and field.name not in given), None)
-        if found is not None:
-            given[field.name] = _typed(str(field.type), values[found])
+        present = next((at for at in paths if at in values and field.name not in given), None)
+        if present is not None:
+            given[field.name] = _typed(str(field.type), values[present])
     return kind(**given)
 
 

@@ -92,8 +92,8 @@ def children(path: str) -> tuple[str, ...]:
     inside = memory_path(path)
     if path == GROUP or inside:
         return _children(inside[1] if inside else "", FURTHER) if inside else ("NAME",)
-    found = _children(path, FIELDS) or tuple(field[len(path) + 1 :] for field in _plugin_fields(path))
-    return found if path else (*found, GROUP)
+    below = _children(path, FIELDS) or tuple(field[len(path) + 1 :] for field in _plugin_fields(path))
+    return below if path else (*below, GROUP)
 
 
 def _children(path: str, fields: Iterable[str]) -> tuple[str, ...]:
@@ -104,8 +104,8 @@ def _children(path: str, fields: Iterable[str]) -> tuple[str, ...]:
 def field_at(path: str) -> Field | None:
     """The field of that path, also of further memories and plug-ins; None for none. Raises PluginFault."""
     inside = memory_path(path)
-    found = FURTHER.get(inside[1]) if inside else FIELDS.get(path)
-    return found or _plugin_fields(path.rpartition(".")[0]).get(path)
+    known = FURTHER.get(inside[1]) if inside else FIELDS.get(path)
+    return known or _plugin_fields(path.rpartition(".")[0]).get(path)
 
 
 def fields_with(choices: Mapping[str, str], given: Iterable[str]) -> Mapping[str, Field]:

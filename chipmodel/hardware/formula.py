@@ -76,7 +76,7 @@ def _known_field(name: str, place: Place) -> Fraction:
 
 def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
     """The tree, in which a size is a name of as many characters, and the sizes by their columns."""
-    found = list(_SIZE.finditer(formula.text))
+    sizes = list(_SIZE.finditer(formula.text))
     plain = _SIZE.sub(lambda match: "_" * len(match[0]), formula.text)
     try:
         tree = ast.parse(plain, mode="eval").body
@@ -84,7 +84,7 @@ def _parsed(formula: Formula) -> tuple[ast.expr, Mapping[int, Fraction]]:
         column = (getattr(error, "offset", None) or 1) - 1
         what = f"{shown(formula.text)} is not a formula"
         raise BadInput(what, where=_place(formula, column), hint=HINT) from None
-    return tree, {m.start(): Fraction(m["number"]) * UNITS[m["unit"].lower()] for m in found}
+    return tree, {m.start(): Fraction(m["number"]) * UNITS[m["unit"].lower()] for m in sizes}
 
 
 def _value(formula: Formula, field: FieldValue, apply: Operators) -> Fraction:

@@ -47,7 +47,7 @@ def memory_path(path: str) -> tuple[str, str] | None:
 
 def memory_names(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the names of the memories that have fields among ``paths``, in their order."""
-    return tuple(dict.fromkeys(found[0] for path in paths if (found := memory_path(path))))
+    return tuple(dict.fromkeys(match[0] for path in paths if (match := memory_path(path))))
 
 
 def further_memories_of(values: Values) -> tuple[FurtherMemory, ...]:

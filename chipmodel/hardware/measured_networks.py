@@ -201,8 +201,8 @@ class NetworkClass:
         )
         every = len(families)
         needed = (min(every, SHARE * (every + 1) + 1) if self.is_known else every) - 1e-9
-        found = (_from(ratios[first:], needed) for first in range(len(ratios)))
-        low, high = min((each for each in found if each), key=lambda each: each[1] / each[0])
+        intervals = (_from(ratios[first:], needed) for first in range(len(ratios)))
+        low, high = min((each for each in intervals if each), key=lambda each: each[1] / each[0])
         if len(families) < MANY_FAMILIES:
             least, most = _students(self.networks)
             low, high = min(low, least), max(high, most)
@@ -212,10 +212,10 @@ class NetworkClass:
 
 def _students(networks: Sequence[MeasuredNetwork]) -> tuple[float, float]:
     """The interval of one more than these few families, their logarithms spread about as on other boards."""
-    found: dict[str, list[float]] = {}
+    of_family: dict[str, list[float]] = {}
     for network in networks:
-        found.setdefault(network.family, []).append(log(network.measured / network.held_out))
-    families = [fmean(ratios) for ratios in found.values()]
+        of_family.setdefault(network.family, []).append(log(network.measured / network.held_out))
+    families = [fmean(ratios) for ratios in of_family.values()]
     middle, others = fmean(families), len(families) - 1
     squares = PRIOR * SPREAD**2 + sum((ratio - middle) ** 2 for ratio in families)
     reach = DEVIATIONS[others] * sqrt(squares / (PRIOR + others) * (1 + 1 / len(families)))
@@ -241,9 +241,9 @@ def classes(
     were ``blind`` and are measured ones since count as these."""
     known = {row.workload for row in rows}
     later = [row for row in blind if row.workload not in known]
-    found: dict[str, dict[str, list[MeasuredNetwork]]] = {}
+    by_kind: dict[str, dict[str, list[MeasuredNetwork]]] = {}
     for row in sorted(rows, key=lambda row: row.traits.kind == APART):
-        found.setdefault(row.traits.kind, {}).setdefault(row.workload, []).append(row)
+        by_kind.setdefault(row.traits.kind, {}).setdefault(row.workload, []).append(row)
     return {
         kind: NetworkClass(
             kind,
@@ -251,7 +251,7 @@ def classes(
             tuple(row for row in later if row.kind == kind),
             withdrawn,
         )
-        for kind, networks in found.items()
+        for kind, networks in by_kind.items()
     }
 
 

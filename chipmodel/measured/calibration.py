@@ -80,19 +80,19 @@ def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence
         return sum((row.relative**2 for row in compare(table, tried).rows), Fraction(0))
 
     start = {path: Fraction(chip.figures[path].value) for path in free}
-    found = _search(start, error)
-    for path, value in found.items():
+    constants = _search(start, error)
+    for path, value in constants.items():
         if value != start[path] and value >= FIELDS[path].high:
             raise runaway(path, start[path], value)
-    fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(found)))
-    changes = tuple(FittedConstant(path, start[path], found[path]) for path in free)
+    fitted = load_chip(name or before.kind.chip, (*overrides, *_settings(constants)))
+    changes = tuple(FittedConstant(path, start[path], constants[path]) for path in free)
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
     return Calibration(fitted, given, changes, before, compare(table, fitted))
 
 
-def runaway(path: str, start: Fraction, found: Fraction) -> BadInput:
+def runaway(path: str, start: Fraction, end: Fraction) -> BadInput:
     """Refuse a number that the rows cannot tell, or that hides what the model lacks."""
-    what = f"{path} runs away: from {float(start):g} to {float(found):g}"
+    what = f"{path} runs away: from {float(start):g} to {float(end):g}"
     hint = (
         "the rows do not tell it: take a base nearer to the board (docs/howto/chip.md), or of networks other"
     )
@@ -155,9 +155,9 @@ def _better(
     tried: list[ConstantValues], least: Fraction, error: ErrorOf
 ) -> tuple[ConstantValues, Fraction] | None:
     for point in tried:
-        found = error(point)
-        if found is not None and found < least:
-            return point, found
+        new = error(point)
+        if new is not None and new < least:
+            return point, new
     return None
 
 

@@ -105,8 +105,8 @@ def differences(chip: Chip, other: Chip) -> Iterator[Cause]:
 
 def tried(time: Time, chip: Chip, causes: Iterable[Cause], measured: float) -> Sequence[TriedCause]:
     """Each cause with the time that it leads to, the nearest to ``measured`` first."""
-    found = [_tried(time, chip, cause) for cause in causes]
-    return sorted(found, key=lambda each: each.factor(measured))
+    attempts = [_tried(time, chip, cause) for cause in causes]
+    return sorted(attempts, key=lambda each: each.factor(measured))
 
 
 def _tried(time: Time, chip: Chip, cause: Cause) -> TriedCause:

@@ -82,13 +82,13 @@ def read_table(
     Raises BadInput with the place of the first fault.
     """
     sheet = read_sheet(text, file)
-    found = (as_kind(sheet, kind, kinds),) if kind else recognise(sheet, kinds)
-    rows = rows_of(sheet, found[0])
-    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, found[0])]
-    if len(found) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
-        found = (KINDS["luna_conv2d"],)
+    recognised = (as_kind(sheet, kind, kinds),) if kind else recognise(sheet, kinds)
+    rows = rows_of(sheet, recognised[0])
+    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, recognised[0])]
+    if len(recognised) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
+        recognised = (KINDS["luna_conv2d"],)
         notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
-    return MeasuredTable(file, found, rows, tuple(notes))
+    return MeasuredTable(file, recognised, rows, tuple(notes))
 
 
 def chip_for(table: MeasuredTable, name: str | None = None, overrides: Sequence[str] = ()) -> Chip:
@@ -156,17 +156,17 @@ def summary(rows: Iterable[ComparedRow]) -> ErrorSummary:
 
 def parts(comparison: TableComparison) -> dict[str, ErrorSummary]:
     """The summaries of the row groups that a table's kind lists separately, such as transfers below 1 KiB."""
-    found = {
+    summaries = {
         name: summary(row for row in comparison.rows if belongs(row.row))
         for name, belongs in (comparison.kind.parts or {}).items()
     }
     group = comparison.kind.group
     texts = dict.fromkeys(row.row.text(group) for row in comparison.rows if group in row.row.cells)
     for text in texts:
-        found[text] = summary(
+        summaries[text] = summary(
             row for row in comparison.rows if group in row.row.cells and row.row.text(group) == text
         )
-    return found
+    return summaries
 
 
 def document(comparison: TableComparison) -> dict[str, Any]:

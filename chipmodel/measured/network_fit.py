@@ -89,13 +89,15 @@ def fit(
     numbers = range(len(table.rows)) if trained is None else sorted(trained)
     _refuse_too_few([table.rows[number] for number in numbers], len(start))
     rows = [_FittedRow(row, chip_of(chip, row)) for row in table.rows]
-    found = _search(chip, [rows[number] for number in numbers], start)
-    refuse_runaways(start, found)
+    constants = _search(chip, [rows[number] for number in numbers], start)
+    refuse_runaways(start, constants)
     folds = _folds(table, chip, rows, numbers, outset or start)
     held = [row.predicted(folds[family_of(read)]) for row, read in zip(rows, table.rows, strict=True)]
-    fitted = with_overrides(chip, _settings(found))
-    changes = (FittedConstant(path, start[text], found[text]) for text in start for path in text.split("+"))
-    after = [row.predicted(found) for row in rows]
+    fitted = with_overrides(chip, _settings(constants))
+    changes = (
+        FittedConstant(path, start[text], constants[text]) for text in start for path in text.split("+")
+    )
+    after = [row.predicted(constants) for row in rows]
     given = {path: figure.value for path, figure in chip.figures.items() if figure.source == OVERRIDE}
     return Calibration(
         fitted,
@@ -127,10 +129,10 @@ def _refuse_too_few(rows: Sequence[MeasuredRow], free: int) -> None:
     raise BadInput(f"{free} {numbers} {verb} too many for {of}", hint=hint)
 
 
-def refuse_runaways(start: Mapping[str, Fraction], found: Mapping[str, Fraction]) -> None:
+def refuse_runaways(start: Mapping[str, Fraction], constants: Mapping[str, Fraction]) -> None:
     """Raise BadInput for a number that the rows cannot tell, or that hides what the model lacks: one that
     ends where the search may not go on, or further from where it began than any two chips are."""
-    for text, value in found.items():
+    for text, value in constants.items():
         least = max(FIELDS[text.split("+")[0]].low, Fraction(_least(text)))
         far = not start[text] / RUNAWAY <= value <= start[text] * RUNAWAY
         if value != start[text] and (far or value <= least):
@@ -145,11 +147,11 @@ def _folds(
     outset: Mapping[str, Fraction],
 ) -> dict[str, Mapping[str, Fraction]]:
     """What fits to all families but one find, by that family."""
-    found: dict[str, Mapping[str, Fraction]] = {}
+    constants: dict[str, Mapping[str, Fraction]] = {}
     for family, members in families(table.rows).items():
         others = [rows[number] for number in trained if number not in members]
-        found[family] = _search(chip, others, outset) if others else outset
-    return found
+        constants[family] = _search(chip, others, outset) if others else outset
+    return constants
 
 
 class _FittedRow:
@@ -175,11 +177,12 @@ class _FittedRow:
 
 def _once(rows: Sequence[_FittedRow]) -> list[tuple[_FittedRow, Fraction]]:
     """A row of each workload, with the mean of what its rows measured."""
-    found: dict[str, list[_FittedRow]] = {}
+    by_workload: dict[str, list[_FittedRow]] = {}
     for row in rows:
-        found.setdefault(row.workload, []).append(row)
+        by_workload.setdefault(row.workload, []).append(row)
     return [
-        (same[0], sum((row.measured for row in same), Fraction(0)) / len(same)) for same in found.values()
+        (same[0], sum((row.measured for row in same), Fraction(0)) / len(same))
+        for same in by_workload.values()
     ]
 
 
@@ -203,9 +206,9 @@ def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction
             for text in best:
                 for change in (Fraction(factor), 1 / Fraction(factor)):
                     tried = {**best, text: rounded(text, best[text] * change)}
-                    found = error(tried)
-                    if found < least - 1e-9:
-                        best, least, moved = tried, found, True
+                    new = error(tried)
+                    if new < least - 1e-9:
+                        best, least, moved = tried, new, True
     return best
 
 

@@ -137,7 +137,7 @@ def family_of(row: MeasuredRow) -> str:
 
 def families(rows: Sequence[MeasuredRow]) -> dict[str, list[int]]:
     """The numbers of the rows of each family."""
-    found: dict[str, list[int]] = {}
+    members: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
-        found.setdefault(family_of(row), []).append(number)
-    return found
+        members.setdefault(family_of(row), []).append(number)
+    return members

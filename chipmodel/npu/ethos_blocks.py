@@ -70,14 +70,14 @@ def sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
 
 def tried_depths(npu: EthosNpu, depth: int) -> list[int]:
     """Return the depths of blocks that are tried for so many output channels."""
-    micro, found = npu.block_depth, list[int]()
+    micro, depths = npu.block_depth, list[int]()
     most = round_up(min(depth, LARGEST[2]), micro)
     tried = max(micro, min(most, DEPTH_STEP))
     while True:
         tried = round_up(tried, DEPTH_STEP) if tried < depth else tried
         if tried > most:
-            return found
-        found.append(tried)
+            return depths
+        depths.append(tried)
         tried += micro
 
 
@@ -85,15 +85,15 @@ def input_block(
     npu: EthosNpu, layer: Layer, high: Counts, wide: Counts, depth: Counts
 ) -> tuple[Counts, Counts, Counts]:
     """Rows, columns and channels of the input that is read for output blocks of such sizes."""
-    found = list[Counts]()
+    extents = list[Counts]()
     for size, stride, reach, micro in zip(
         (high, wide), layer.stride, layer.reach, (npu.block_height, npu.block_width), strict=True
     ):
         needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
-        found.append(-(-needed // micro) * micro)
+        extents.append(-(-needed // micro) * micro)
     if not layer.equal_depth:
         depth = np.full_like(depth, input_depth(layer))
-    return found[0], found[1], depth
+    return extents[0], extents[1], depth
 
 
 def one_row(npu: EthosNpu, layer: Layer) -> bool:

@@ -176,12 +176,12 @@ def band_widths(window: Window) -> set[tuple[int, int]]:
     reach, size = window.dilation_w * (window.kernel_w - 1) + 1, window.out_w
     left = -(-window.pad_left // window.stride_w)
     right = (window.in_w + window.pad_left - reach) // window.stride_w
-    found = set[tuple[int, int]]()
+    widths = set[tuple[int, int]]()
     for wide in range(1, size + 1):
         last = size - wide
         for start in {*range(min(left, last) + 1), *range(max(0, right - wide), last + 1)}:
-            found.add((wide, window.in_band(Interval(start, start + wide)).in_w))
-    return found
+            widths.add((wide, window.in_band(Interval(start, start + wide)).in_w))
+    return widths
 
 
 def _cycles_by_rows(ethos: EthosNpu, layer: Layer, kind: str, across: _Across) -> Cycles:
@@ -236,9 +236,9 @@ class _InChosenBlocks:
         sizes = rows[row], across.columns[part], across.channels[part]
         parts = LayerParts(self.ethos, self.layer, self.kind, *sizes)
         blocks = BlockSizes(self.depths[deep], self.high[place], self.wide[place], *read)
-        found = np.full(least.shape, np.inf)
-        np.minimum.at(found, (row, part), parts.cycles(blocks, across.read[part]))
-        return np.where(np.isfinite(least), found, 0)
+        fewest = np.full(least.shape, np.inf)
+        np.minimum.at(fewest, (row, part), parts.cycles(blocks, across.read[part]))
+        return np.where(np.isfinite(least), fewest, 0)
 
     def _depth_counts(self, part: Counts, deep: Counts, place: Counts) -> Counts:
         """What ``deep`` blocks read by besides their rows and columns: how many there are along the channels,

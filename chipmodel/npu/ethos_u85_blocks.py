@@ -99,12 +99,12 @@ def _sums_bits(layer: Layer) -> int:
 
 def _read(layer: Layer, unit: Size, high: Number, wide: Number) -> tuple[Number, Number]:
     """Rows and columns of the input that are read for output blocks of such sizes."""
-    found = list[Number]()
+    extents = list[Number]()
     sides = zip((high, wide), layer.stride, layer.reach, (unit.height, unit.width), strict=True)
     for size, stride, reach, step in sides:
         needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
-        found.append(-(-needed // step) * step)
-    return found[0], found[1]
+        extents.append(-(-needed // step) * step)
+    return extents[0], extents[1]
 
 
 def _by_reads(npu: EthosU85, layer: Layer, micro: MicroBlock, channels: int) -> tuple[Size, Size]:
@@ -209,7 +209,7 @@ def _largest(npu: EthosU85, layer: Layer, micro: MicroBlock, made: Size, step: S
     least = micro.output[0] * micro.output[1] * BRICK
     flat = layer.reach == (1, 1)
     area = made.width * (made.depth if flat else made.height)
-    found, best = Size(step.height, step.width, BRICK), float("inf")
+    largest, best = Size(step.height, step.width, BRICK), float("inf")
     for depth in range(BRICK, min(max(npu.macs, sums // least), limit.depth) + 1, BRICK):
         unit = _unit(layer, micro, depth)
         block = _fitting(npu, layer, unit, made, Size(step.height, step.width, depth))
@@ -220,10 +220,10 @@ def _largest(npu: EthosU85, layer: Layer, micro: MicroBlock, made: Size, step: S
         shallow = 1 + abs(1 - limit.depth / depth) / 10
         metric = (1 + abs(1 - area / (block.width * (depth if flat else block.height)))) * shallow * waste
         if metric < best:
-            found, best = block, metric
+            largest, best = block, metric
             if block.within(made) == made:
                 return made
-    return found
+    return largest
 
 
 def _fitting(npu: EthosU85, layer: Layer, unit: Size, made: Size, step: Size) -> Size | None:

@@ -96,8 +96,8 @@ def least_cycles_by_rows(npu: Npu, op: Op, band: Band | None) -> tuple[int, ...]
     wide = DTYPE_BITS[op.dtype] > PLAIN_BITS or op.further_cycles or op.kind == "average_pool"
     if not model.by_rows or not plain or wide:
         return ()
-    found = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, op.work.channels, band)
-    return () if found is None else tuple(max(1, ceil(each - ROUNDING)) for each in found.tolist())
+    by_rows = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, op.work.channels, band)
+    return () if by_rows is None else tuple(max(1, ceil(each - ROUNDING)) for each in by_rows.tolist())
 
 
 def launch_cycles(npu: Npu) -> int:

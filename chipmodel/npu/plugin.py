@@ -35,21 +35,21 @@ def plugin_cycles(npu: Npu, own: PluginNpu, op: Op, work: SingleWork) -> int:
     """Core cycles of ``work`` by the plug-in. Raises PluginFault for an answer that is no number of cycles,
     or below what it says is the least."""
     plugin = own.plugin
-    found: object = plugin.call(plugin.load().cycles, npu, own.numbers, op, work)
-    if type(found) is not int or found < 1:
-        raise plugin.fault(f"answers {found!r} cycles for op {op.name!r}, not an integer of at least 1")
+    cycles: object = plugin.call(plugin.load().cycles, npu, own.numbers, op, work)
+    if type(cycles) is not int or cycles < 1:
+        raise plugin.fault(f"answers {cycles!r} cycles for op {op.name!r}, not an integer of at least 1")
     least = least_plugin_cycles(npu, own, op, work)
-    if found < least:
-        raise plugin.fault(f"answers {found:,} cycles for op {op.name!r}, and that {least:,} are the least")
-    return found
+    if cycles < least:
+        raise plugin.fault(f"answers {cycles:,} cycles for op {op.name!r}, and that {least:,} are the least")
+    return cycles
 
 
 def least_plugin_cycles(npu: Npu, own: PluginNpu, op: Op, work: SingleWork, columns: bool = True) -> int:
     """The least core cycles of ``work`` in any parts, of ``columns`` too. Raises PluginFault."""
     plugin = own.plugin
-    found: object = plugin.call(plugin.load().least_cycles, npu, own.numbers, op, work)
-    if type(found) is not int or found < 0:
+    cycles: object = plugin.call(plugin.load().least_cycles, npu, own.numbers, op, work)
+    if type(cycles) is not int or cycles < 0:
         raise plugin.fault(
-            f"answers {found!r} as least cycles for op {op.name!r}, not an integer of 0 or more"
+            f"answers {cycles!r} as least cycles for op {op.name!r}, not an integer of 0 or more"
         )
-    return found
+    return cycles

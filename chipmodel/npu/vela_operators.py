@@ -77,8 +77,8 @@ def _operators_of(op: Op) -> frozenset[str] | None:
             return frozenset({"TRANSPOSE_CONV" if window.transposed else plain})
         case Pool():
             kinds = {"max": "MAX_POOL_2D", "average": "AVERAGE_POOL_2D"}
-            found = {operator for word, operator in kinds.items() if word in op.kind}
-            return frozenset(found) or None
+            operators = {operator for word, operator in kinds.items() if word in op.kind}
+            return frozenset(operators) or None
         case Matmul():
             return frozenset({"FULLY_CONNECTED" if op.constants else "BATCH_MATMUL"})
         case Recurrent(gates=4, directions=1, backward=False):

@@ -192,14 +192,14 @@ def _packed(task: PointTask, table: PackingTable) -> Row:
     """The peak is made small, whatever the capacity, and only then compared with it."""
     capacity = table.problem.capacity
     began = process_time()
-    found = pack_task(task, table)
+    packing = pack_task(task, table)
     return replace(
-        _new_row(task, _packing_status(found, capacity, task.searches)),
+        _new_row(task, _packing_status(packing, capacity, task.searches)),
         packer_seconds=process_time() - began,
-        peak_bytes=found.peak,
-        peak_lower_bound_bytes=found.lower_bound,
+        peak_bytes=packing.peak,
+        peak_lower_bound_bytes=packing.lower_bound,
         capacity_bytes=capacity,
-        trajectory=_trajectory([(p.seconds, p.peak, p.lower_bound) for p in found.trajectory]),
+        trajectory=_trajectory([(p.seconds, p.peak, p.lower_bound) for p in packing.trajectory]),
         problem=_digest(table.problem),
     )
 
@@ -210,12 +210,12 @@ def pack_task(task: PointTask, table: PackingTable) -> PackingAnswer:
     return checked_answer(free, task.point.workload, task.point.packer, _limits(task.point))
 
 
-def _packing_status(found: PackingAnswer, capacity: int | None, searches: bool) -> Status:
-    if capacity is not None and found.lower_bound > capacity:
+def _packing_status(packing: PackingAnswer, capacity: int | None, searches: bool) -> Status:
+    if capacity is not None and packing.lower_bound > capacity:
         return "infeasible"
-    if found.peak is None or (capacity is not None and found.peak > capacity):
+    if packing.peak is None or (capacity is not None and packing.peak > capacity):
         return "unknown" if searches else "does not fit"
-    return found.status
+    return packing.status
 
 
 def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache) -> Row:
@@ -225,12 +225,12 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
         return _without_plan(task, "impossible", reason)
     if chip.cores > 1:
         return _on_cores(task, program, chip)
-    found = plan_task(task, program, chip, kept)
-    planned = found.planned
+    stages = plan_task(task, program, chip, kept)
+    planned = stages.planned
     row = replace(
         _planned_row(task, planned.schedule, planned.problem, planned.solved, chip),
-        schedule_seconds=found.schedule_seconds,
-        packer_seconds=found.packer_seconds,
+        schedule_seconds=stages.schedule_seconds,
+        packer_seconds=stages.packer_seconds,
     )
     exceeded = planned.fit(chip).exceeded
     if not planned.solved.plan.offsets:

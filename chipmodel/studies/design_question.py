@@ -71,7 +71,7 @@ def _value_place(key: Place, written: str, name: str, text: str) -> Place:
 
 def stored_text(question: DesignQuestion) -> str:
     """The question as JSON, for the store."""
-    values = tuple((*design, found) for design, found in question.values.items())
+    values = tuple((*design, value) for design, value in question.values.items())
     return _STORED.dump_json((question.requirements, question.columns, values)).decode()
 
 
@@ -85,4 +85,4 @@ def read_stored(text: str, store: Path) -> DesignQuestion:
         what = f"header 'designs' is {shown(text)}, which no study writes"
         hint = "another program changed the store: move it away, and run the study again"
         raise BadInput(what, where=Place(str(store)), hint=hint) from None
-    return DesignQuestion(requirements, columns, {(chip, sets): found for chip, sets, found in values})
+    return DesignQuestion(requirements, columns, {(chip, sets): value for chip, sets, value in values})

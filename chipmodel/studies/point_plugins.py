@@ -18,13 +18,13 @@ def plugin_identities(point: Point, source: Source, chip: Chip | None) -> tuple[
     A built-in planner goes before a plug-in of its name, whose version then counts for nothing but a new
     answer.
     """
-    found = (
+    plugins = (
         _named("packer", point.packer.partition(":")[0]),
         _named("streamer", point.streamer.partition(":")[0]),
         _named("importer", Path(source.file).suffix.lower().removeprefix(".")),
         chip.npu.plugin.plugin if chip and chip.npu.plugin else None,
     )
-    return tuple(_identity(each) for each in found if each)
+    return tuple(_identity(each) for each in plugins if each)
 
 
 def _named(kind: PluginKind, name: str) -> Plugin | None:

@@ -44,18 +44,18 @@ def tasks_of(study: Study) -> tuple[PointTask, ...]:
     as a field that a chip does not have, becomes a task with an error.
     """
     machines: dict[tuple[str, Overrides], _StudyChip] = {("", ()): _StudyChip(None, "")}
-    found: dict[Point, PointTask] = {}
+    tasks: dict[Point, PointTask] = {}
     for source, point in _product(study):
-        if point in found or not _asked(study, point):
+        if point in tasks or not _asked(study, point):
             continue
         named = point.chip, point.overrides
         if named not in machines:
             machines[named] = _machine(study, *named)
-        found[point] = _task(point, source, machines[named])
-    if not found:
+        tasks[point] = _task(point, source, machines[named])
+    if not tasks:
         place = next(filter_.place for filter_ in (*study.include, *study.exclude))
         raise BadInput("the filters leave no point", where=place, hint="let one of them match less")
-    return tuple(found.values())
+    return tuple(tasks.values())
 
 
 def turns(tasks: Sequence[PointTask]) -> list[PointTask]:

@@ -103,21 +103,23 @@ def rows_of(path: Path, code: str, keys: Sequence[str]) -> tuple[tuple[Row, ...]
 
 
 def _header_texts(link: sqlite3.Connection, path: Path) -> dict[str, str]:
-    found = dict(link.execute("SELECT name, value FROM header"))
-    for name, value in found.items():
+    header = dict(link.execute("SELECT name, value FROM header"))
+    for name, value in header.items():
         if not isinstance(value, str):
             hint = "another program changed the store: move it away, and run the study again"
             raise BadInput(
                 f"header {shown(name)} is {shown(value)}, no text", where=Place(str(path)), hint=hint
             )
-    return found
+    return header
 
 
 def _rows(link: sqlite3.Connection, path: Path, code: str, keys: Iterable[str]) -> tuple[Row, ...]:
     """The row of each of ``keys`` that counts: of this version, else the newest."""
     records = dict.fromkeys(keys, ())
-    found = link.execute(f"SELECT {', '.join(_NAMES)} FROM rows ORDER BY code = ?, answered, rowid", (code,))
-    records.update((record[0], record) for record in found if record[0] in records)
+    selected = link.execute(
+        f"SELECT {', '.join(_NAMES)} FROM rows ORDER BY code = ?, answered, rowid", (code,)
+    )
+    records.update((record[0], record) for record in selected if record[0] in records)
     rows: list[Row] = []
     damaged: list[str] = []
     for record in filter(None, records.values()):

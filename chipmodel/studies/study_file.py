@@ -167,24 +167,24 @@ class _Reader:
     folder: Path
 
     def workloads(self, names: Sequence[str] | None) -> tuple[Source, ...]:
-        found: list[Source] = []
+        sources: list[Source] = []
         for index, name in enumerate(names or DEFAULT_WORKLOADS):
             place = self._place("workloads", index)
             for each in self._spread(name, place):
                 with placed(place):
-                    found.append(source_of(each, self.folder))
-        self.distinct("workloads", [source.name for source in found])
-        return tuple(found)
+                    sources.append(source_of(each, self.folder))
+        self.distinct("workloads", [source.name for source in sources])
+        return tuple(sources)
 
     def _spread(self, name: str, place: Place) -> list[str]:
         if "*" not in name:
             return [name]
         with placed(place):
-            found = matching(name, self.folder)
-        if not found:
+            matches = matching(name, self.folder)
+        if not matches:
             hint = "check the folder, which is relative to the study file" if ":" not in name else ""
             raise BadInput(f"no workload matches {shown(name)}", where=place, hint=hint)
-        return found
+        return matches
 
     def chips(self, names: Sequence[str]) -> tuple[str, ...]:
         def check(name: str) -> None:
@@ -275,8 +275,8 @@ def _check_cascades(name: str) -> None:
 
 def reading(field: str, text: str, place: Place) -> Any:
     """The value that ``text`` gives a chip field, to be compared. Raises BadInput at ``place``."""
-    found = field_at(field)
-    if found is None:
+    known = field_at(field)
+    if known is None:
         raise KeyError(field)
-    read = read_choice if found.kind == "choice" else read_number
+    read = read_choice if known.kind == "choice" else read_number
     return read(field, text, place)

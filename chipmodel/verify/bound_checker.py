@@ -80,14 +80,14 @@ def shape(times: list[int] | None, width: int, points: int, *where: object) -> N
 
 def by_start(ways: list[Any], times: list[Any], last: int) -> dict[int, list[list[int]]]:
     """Return the ways by the border where they begin."""
-    found: dict[int, list[list[int]]] = {}
+    starting: dict[int, list[list[int]]] = {}
     for number, way in enumerate(ways):
         require(len(way) == 11, "way", number, "has", len(way), "numbers")
         start, stop, before, after = [whole(value, "way", number) for value in way][:4]
         require(0 <= start < stop <= last and min(before, after) >= 0, "way", number, "leads nowhere")
         require(before < len(times[start]) and after < len(times[stop]), "way", number, "has no such set")
-        found.setdefault(start, []).append(way)
-    return found
+        starting.setdefault(start, []).append(way)
+    return starting
 
 
 def left(bound: dict[str, Any], border: int, begun: dict[int, list[Any]]) -> list[Any]:

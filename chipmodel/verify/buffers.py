@@ -78,8 +78,8 @@ def _place_faults(
         start = place.offset - buffer.offset
         if place.part.weights and start > 0 and start + place.bytes == buffer.bytes:
             continue  # a piece, which ends the buffer; the step that reads all of them finds no other's
-        found = PlaceInTensor(start, place.runs, place.pitch), place.bytes
-        if place.part.weights or found not in within.get(place.part.name, ()):
+        inside = PlaceInTensor(start, place.runs, place.pitch), place.bytes
+        if place.part.weights or inside not in within.get(place.part.name, ()):
             where = f"{buffer.bytes} bytes at {buffer.offset}"
             yield f"{what} has {place.bytes} bytes at {place.offset}, its buffer {buffer.name!r} {where}"
 
@@ -93,14 +93,16 @@ def _narrower(place: Located, buffer: PlannedBuffer) -> bool:
 def _places_within(program: Program) -> dict[str, set[tuple[PlaceInTensor, int]]]:
     """Where a tensor may lie in another's buffer, and how many bytes of it: the inputs of a concat in its
     output, which may itself be in another's, and the tensors that those have overwritten in place."""
-    found: dict[str, set[tuple[PlaceInTensor, int]]] = {}
+    places_in: dict[str, set[tuple[PlaceInTensor, int]]] = {}
     for op in reversed(list(program.ops())):
         if op.overwrites:
-            found.setdefault(op.overwrites, set()).update(*(found.get(output, ()) for output in op.outputs))
+            places_in.setdefault(op.overwrites, set()).update(
+                *(places_in.get(output, ()) for output in op.outputs)
+            )
         places = places_in_concat(program, op)
         for name in op.absorbs:
             whole, size = program.tensors[op.outputs[0]].bytes, program.tensors[name].bytes
-            outer = (AT_START, *(place for place, _ in found.get(op.outputs[0], ())))
+            outer = (AT_START, *(place for place, _ in places_in.get(op.outputs[0], ())))
             inside = (place_within(places[name], size, place, whole) for place in outer)
-            found.setdefault(name, set()).update((place, size) for place in inside if place)
-    return found
+            places_in.setdefault(name, set()).update((place, size) for place in inside if place)
+    return places_in

@@ -173,12 +173,12 @@ class CascadeTable:
 
     def band_faults(self, commands: tuple[Command, ...]) -> Iterator[str]:
         """Cascades of which the plan says another number of bands than their last op has."""
-        found: dict[str, set[Interval | None]] = {}
+        bands_of: dict[str, set[Interval | None]] = {}
         for command in walk(commands):
             if isinstance(command, Compute):
-                found.setdefault(command.op, set()).add(command.columns)
+                bands_of.setdefault(command.op, set()).add(command.columns)
         for cascade in self.cascades:
-            count = len(found.get(cascade.ops[-1], {None}))
+            count = len(bands_of.get(cascade.ops[-1], {None}))
             if count != cascade.bands:
                 yield f"cascade {cascade.name!r} has {cascade.bands} bands of columns, its steps {count}"
 

@@ -83,14 +83,14 @@ def misplaced_ops(program: Program, core_of: Mapping[str, int]) -> Iterator[str]
                 yield f"op {op.name!r} runs on core {core}, the workload assigns it to core {op.core}"
 
 
-def _inconsistent_tensors(program: Program, found: Uses, core_of: Mapping[str, int]) -> Iterator[str]:
+def _inconsistent_tensors(program: Program, tensor_uses: Uses, core_of: Mapping[str, int]) -> Iterator[str]:
     """Tensors that several cores define, or of which a core may read a newer definition than it should."""
     core_at = [core_of[node.name] for node in program.body]
-    for name, definers in found.defined.items():
+    for name, definers in tensor_uses.defined.items():
         cores = {core_at[index] for index in definers}
         if len(cores) > 1:
             yield f"{name!r} is defined on cores {', '.join(map(str, sorted(cores)))}"
-        for reader in found.read.get(name, ()):
+        for reader in tensor_uses.read.get(name, ()):
             if reader < definers[-1] and core_at[reader] not in cores:
                 yield f"core {core_at[reader]} reads {name!r}, which another core defines again later"
 
@@ -188,9 +188,9 @@ class _CoreProgress:
 
     def missing(self, core: int, at: Sequence[int]) -> list[Acquire]:
         """What the next command of ``core`` waits for on any path, where each core is ``at`` a command."""
-        found = ((each, (each.core, each.tensor)) for each in self.acquires[core][at[core]])
+        flagged = ((each, (each.core, each.tensor)) for each in self.acquires[core][at[core]])
         flags = self.released_at
-        return [each for each, flag in found if flag not in flags or at[each.core] <= flags[flag]]
+        return [each for each, flag in flagged if flag not in flags or at[each.core] <= flags[flag]]
 
 
 def _acquires(command: Command) -> list[Acquire]:

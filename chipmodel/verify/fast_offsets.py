@@ -31,13 +31,13 @@ def overlapping_owners(boxes: Boxes) -> set[tuple[int, int]]:
     Sorted by their first positions, a box meets only those in time that follow up to its last one; sorted by
     first bytes likewise. Of the two orders the one with fewer such candidates is taken.
     """
-    found: set[tuple[int, int]] = set()
+    overlapping: set[tuple[int, int]] = set()
     sweep = min((Sweep(boxes, axes) for axes in (TIME, SPACE)), key=lambda each: each.total)
     for first, second in sweep.pairs():
         one, other = boxes[0, first], boxes[0, second]
         pairs = zip(np.maximum(one, other).tolist(), np.minimum(one, other).tolist(), strict=True)
-        found.update((later, earlier) for later, earlier in pairs if later != earlier)
-    return found
+        overlapping.update((later, earlier) for later, earlier in pairs if later != earlier)
+    return overlapping
 
 
 class Sweep:
@@ -81,12 +81,12 @@ def check_by_numpy(problem: Problem, plan: Plan) -> tuple[str, ...]:
     placed = [i for i, b in enumerate(problem.buffers) if b.name in plan.offsets]
     pairs = _overlapping_pairs(problem, plan, placed) | _constrained_pairs(problem, plan)
     pairs -= _together(problem, plan)
-    found = [
+    overlaps = [
         violation
         for later, earlier in sorted(pairs)
         for violation in _violations(problem, plan, problem.buffers[earlier], problem.buffers[later])
     ]
-    return (*single, *found)
+    return (*single, *overlaps)
 
 
 def _single_violations(problem: Problem, plan: Plan) -> list[str]:

@@ -30,12 +30,12 @@ def lifetimes(
     accesses = table.body(commands)
     values = _Flow(table.total, accesses, table.never_written()).kept()
     flights = _flights(table.total, accesses)
-    found: dict[str, list[Interval]] = {}
+    intervals_of: dict[str, list[Interval]] = {}
     for numbers, kept in ((table.values, values), (table.transfers, flights)):
         names = [name for name, _, _ in numbers.bits]
         for bit, interval in _intervals(kept):
-            found.setdefault(names[bit], []).append(interval)
-    return {name: merged(intervals) for name, intervals in found.items()}
+            intervals_of.setdefault(names[bit], []).append(interval)
+    return {name: merged(intervals) for name, intervals in intervals_of.items()}
 
 
 class _Flow:
@@ -73,15 +73,15 @@ class _Flow:
 
 def _flights(steps: int, body: AccessBody) -> list[int]:
     """The transfers that may be in flight at each step."""
-    found = [0] * steps
+    in_flight = [0] * steps
 
     def move(access: ValueAccess, flying: int) -> int:
         if access.step is not None:
-            found[access.step] |= flying | access.starts
+            in_flight[access.step] |= flying | access.starts
         return (flying | access.starts) & ~access.ends
 
     forwards(body, 0, move)
-    return found
+    return in_flight
 
 
 def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
@@ -106,12 +106,12 @@ def lifetime_faults(
     again: Mapping[str, str] = NOTHING,
 ) -> Iterator[str]:
     """Buffers whose ``claimed`` lifetimes are not those that follow from ``commands``."""
-    found = lifetimes(commands, again)
+    needed_by = lifetimes(commands, again)
     for name, live in claimed.items():
-        if name not in found:
+        if name not in needed_by:
             yield f"no command uses buffer {name!r}"
-        elif live != found[name]:
-            needed = _words(found[name])
+        elif live != needed_by[name]:
+            needed = _words(needed_by[name])
             yield f"buffer {name!r} is said to be alive at {_words(live)}, its commands need {needed}"
 
 

@@ -93,7 +93,7 @@ class MemoryState:
             start.name
             for start in ended
             if start.direction == "store"
-            or any(self.contents.get(key) != found for key, found in self._loaded(start).items())
+            or any(self.contents.get(key) != held for key, held in self._loaded(start).items())
         )
 
     def _loaded(self, start: DmaStart) -> dict[ContentsKey, BufferContents]:
@@ -162,22 +162,22 @@ class MemoryState:
         for start in self.in_flight.values():
             if start.direction == "load" and self._meet(start.at, place):
                 return f"reads {part.name!r} at {place.offset} while {start.name!r} is in flight"
-        found = self.contents.get(_key(place))
-        if found is None:
+        held = self.contents.get(_key(place))
+        if held is None:
             return f"{part.name!r} is not at {place.offset}"
-        if part.weights and found.addresses != place.addresses and self._in_pieces(place):
+        if part.weights and held.addresses != place.addresses and self._in_pieces(place):
             return None
-        if found.addresses != place.addresses:
-            here, there = found.addresses, place.addresses
+        if held.addresses != place.addresses:
+            here, there = held.addresses, place.addresses
             if here.count == there.count == 1:
                 return f"{part.name!r} at {place.offset} takes {here.length} bytes, not {there.length}"
             how = f"{there.count} runs, {there.pitch} bytes apart"
             return f"{part.name!r} at {place.offset} does not lie in {how}"
-        if isinstance(found.coverage, RollingRows) != place.rolls:
+        if isinstance(held.coverage, RollingRows) != place.rolls:
             return f"{part.name!r} at {place.offset} is {'not ' * place.rolls}in a rolling buffer"
-        if isinstance(found.coverage, RollingRows) and found.coverage.first != place.first:
+        if isinstance(held.coverage, RollingRows) and held.coverage.first != place.first:
             return f"{part.name!r} does not begin at {place.first} of the rolling buffer at {place.offset}"
-        if found.coverage.holds(part.share):
+        if held.coverage.holds(part.share):
             return None
         return f"{part.name!r} at {place.offset} is not complete"
 
@@ -185,9 +185,9 @@ class MemoryState:
         """Whether the weights of ``place`` lie there in several pieces, each after the channels before it."""
         offset, share = place.offset, place.part.share
         pieces: list[Share] = []
-        while (found := self.contents.get((place.part.name, True, offset))) and offset < place.addresses.stop:
-            pieces += found.coverage.shares if isinstance(found.coverage, Coverage) else ()
-            offset = found.addresses.stop
+        while (held := self.contents.get((place.part.name, True, offset))) and offset < place.addresses.stop:
+            pieces += held.coverage.shares if isinstance(held.coverage, Coverage) else ()
+            offset = held.addresses.stop
         follows = all(a.channels.stop == b.channels.start for a, b in pairwise(pieces))
         begins = bool(pieces) and begin_alike(share, pieces[0])
         whole = (
@@ -198,10 +198,10 @@ class MemoryState:
     def misplaced(self, place: Located) -> str | None:
         """Say why the rows in a buffer are not where ``place`` reads them, although they may be there: a
         buffer holds the latest share alone, from its first byte on. None where they are, or nothing is."""
-        found = self.contents.get(_key(place))
-        if found is None or isinstance(found.coverage, RollingRows) or place.in_tensor:
+        held = self.contents.get(_key(place))
+        if held is None or isinstance(held.coverage, RollingRows) or place.in_tensor:
             return None
-        shares = found.coverage.shares
+        shares = held.coverage.shares
         if len(shares) != 1 or begin_alike(place.part.share, *shares):
             return None
         return f"{place.part.name!r} at {place.offset} begins with other rows, channels or columns"
@@ -387,11 +387,11 @@ class MemoryState:
         of which its part is written there: of others in the same buffer, only those bytes are lost."""
         lost = place.addresses
         kept: dict[ContentsKey, BufferContents] = {}
-        for key, found in self.contents.items():
-            if not lost.overlaps(found.addresses):
-                kept[key] = found
-            elif rolling is not None and isinstance(found.coverage, RollingRows) and found.addresses == lost:
-                kept[key] = BufferContents(lost, found.coverage.without(place, rolling))
+        for key, held in self.contents.items():
+            if not lost.overlaps(held.addresses):
+                kept[key] = held
+            elif rolling is not None and isinstance(held.coverage, RollingRows) and held.addresses == lost:
+                kept[key] = BufferContents(lost, held.coverage.without(place, rolling))
         self.contents = kept
 
 

@@ -76,12 +76,12 @@ def _reads(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> I
     """An operand for each input, then the weights. A tensor in SharedMemory is named as a whole; in a cascade
     a buffer may hold more rows than one step needs."""
     in_place = inputs_in_place(program, op, step)
-    found = iter(step.reads)
+    following = iter(step.reads)
     for index, name in enumerate(op.inputs):
         share = part_reads(program, op, index, step.rows, step.channels, step.columns)
         if share == NO_SHARE and not _holds_whole(program, step.writes, name):
             continue
-        place = next(found, None)
+        place = next(following, None)
         size, slices = program.tensors[name].bytes, _slice_bytes(program, op, name)
         if name in in_place or share == NO_SHARE:
             yield _ExpectedOperand(Part(name), NOTHING, True)

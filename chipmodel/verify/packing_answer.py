@@ -161,8 +161,8 @@ def _bound(problem: Problem, claim: Claim) -> tuple[str, tuple[str, ...]]:
 
 def read_certificate(node: JsonValue) -> Certificate:
     """The certificate at ``node``. Raises BadInput, with line and column, where it is not one."""
-    found: Certificate = _CERTIFICATES.read(node)
-    return found
+    certificate: Certificate = _CERTIFICATES.read(node)
+    return certificate
 
 
 def _record(kind: type, *keys: str, **codecs: Codec[Any]) -> JsonRecord[Any]:

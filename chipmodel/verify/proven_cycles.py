@@ -130,23 +130,23 @@ class _Moved:
 
     def _read(self, start: int, stop: int) -> dict[Hashable, tuple[int, Fraction]]:
         """Bytes and cycles of all data that the ops read and do not make."""
-        found: dict[Hashable, tuple[int, Fraction]] = {}
+        loads: dict[Hashable, tuple[int, Fraction]] = {}
         made: set[str] = set()
         for number, op in enumerate(self.ops[start:stop], start):
             for name in op.inputs:
                 if name == op.sliced:
                     continue  # each iteration reads a slice, and the same ones may come again
                 share = read_share(op, name, 1, self.columns)
-                known = name in made or name in found or name in op.absorbs
+                known = name in made or name in loads or name in op.absorbs
                 if not known and (size := self._bytes(name, share)):
-                    found[name] = size, self._cost("load", size)
+                    loads[name] = size, self._cost("load", size)
             constants = [(name, self.program.weights[name].bytes) for name in op.weights]
             blocks = [(number, self.program.block_bytes(op))] if op.gathers else constants
             for key, size in blocks:
                 if size:
-                    found["weights", key] = size, size * self.costs["weights"][1]
+                    loads["weights", key] = size, size * self.costs["weights"][1]
             made |= set(op.outputs)
-        return found
+        return loads
 
     def _stored(self, start: int) -> Fraction:
         """Cycles to store the results that the ops from ``start`` on make."""

@@ -238,12 +238,12 @@ def _channels(op: Op) -> int:
 
 def _overlapping(homes: list[Interval]) -> dict[Interval, tuple[Interval, ...]]:
     """For each home the others that share bytes with it; none that shares no bytes is listed."""
-    found: dict[Interval, list[Interval]] = {}
+    others_of: dict[Interval, list[Interval]] = {}
     open_homes: list[Interval] = []
     for home in homes:
         open_homes = [each for each in open_homes if each.stop > home.start]
         for each in open_homes:
-            found.setdefault(each, []).append(home)
-            found.setdefault(home, []).append(each)
+            others_of.setdefault(each, []).append(home)
+            others_of.setdefault(home, []).append(each)
         open_homes.append(home)
-    return {home: tuple(others) for home, others in found.items()}
+    return {home: tuple(others) for home, others in others_of.items()}

@@ -75,8 +75,8 @@ class RollingRows:
 def pieces(share: Share, total: int) -> tuple[Interval, ...]:
     """The bytes of ``share`` in a tensor of ``total`` bytes; those of some columns as in ``share_bytes``."""
     if share.banded or len(share.channels) == share.of_channels:
-        found = share_bytes(share, total)
-        return (found,) if len(found) else ()
+        whole = share_bytes(share, total)
+        return (whole,) if len(whole) else ()
     return tuple(span for span in spans(share, total) if len(span))
 
 

@@ -200,11 +200,11 @@ def _order(cause: str) -> tuple[int, str]:
 
 def _rest(answer: SavedResult) -> dict[str, int]:
     """Cycles of the run that belong to none of its ops, by cause."""
-    found = dict(answer.spent)
+    spent = dict(answer.spent)
     for op in answer.ops:
         for cause, cycles in op.spent.items():
-            found[cause] = found.get(cause, 0) - cycles
-    return {cause: cycles for cause, cycles in found.items() if cycles}
+            spent[cause] = spent.get(cause, 0) - cycles
+    return {cause: cycles for cause, cycles in spent.items() if cycles}
 
 
 def _apportioned(
@@ -218,12 +218,12 @@ def _apportioned(
         parts, shares = (DifferenceShare("", SHARING, a.cores, b.cores, 0), *parts), [sharing, *shares]
     assert sum(shares) == Fraction(after, b.cores) - Fraction(before, a.cores)
     done = Fraction(0)
-    found: list[DifferenceShare] = []
+    apportioned: list[DifferenceShare] = []
     for part, share in zip(parts, shares, strict=True):
         cycles = floor(done + share) - floor(done)
         done += share
-        found.append(DifferenceShare(part.op, part.cause, part.a, part.b, cycles))
-    return tuple(found)
+        apportioned.append(DifferenceShare(part.op, part.cause, part.a, part.b, cycles))
+    return tuple(apportioned)
 
 
 def _causes(parts: tuple[DifferenceShare, ...]) -> tuple[DifferenceShare, ...]:
@@ -232,12 +232,12 @@ def _causes(parts: tuple[DifferenceShare, ...]) -> tuple[DifferenceShare, ...]:
         total = sums.setdefault(part.cause, [0, 0, 0])
         for index, value in enumerate((part.a, part.b, part.cycles)):
             total[index] += value
-    found = [
+    shares = [
         DifferenceShare("", cause, *values)
         for cause, values in sums.items()
         if values[2] or values[0] != values[1]
     ]
-    return tuple(sorted(found, key=_weight))
+    return tuple(sorted(shares, key=_weight))
 
 
 def _ops(a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]) -> tuple[OpChange, ...]:
@@ -245,9 +245,9 @@ def _ops(a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]) -> 
     of_op: dict[str, list[DifferenceShare]] = {}
     for part in parts:
         of_op.setdefault(part.op, []).append(part)
-    found = [_op(name, left.get(name), right.get(name), of_op[name]) for name in of_op if name]
+    changes = [_op(name, left.get(name), right.get(name), of_op[name]) for name in of_op if name]
     changed = [
-        op for op in found if op.presence != "both" or op.parts or op.loaded.change or op.stored.change
+        op for op in changes if op.presence != "both" or op.parts or op.loaded.change or op.stored.change
     ]
     return tuple(sorted(changed, key=lambda op: (-abs(op.cycles), -_turnover(op), op.op)))
 

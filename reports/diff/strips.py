@@ -57,9 +57,9 @@ def strips(diff: RunDifference) -> Chart:
     ]
     traces = [*(_bands(diff, spans) if followed else ()), *_by_cause(bars)]
     ticks = {
-        lane + 0.5: f"{name}{f' core {core}' if len(found) > 1 else ''}"
-        for name, found in lanes.items()
-        for core, lane in enumerate(found)
+        lane + 0.5: f"{name}{f' core {core}' if len(cores) > 1 else ''}"
+        for name, cores in lanes.items()
+        for core, lane in enumerate(cores)
     }
     layout = {
         "xaxis": axis("milliseconds", rangemode="tozero"),

@@ -52,16 +52,16 @@ def doing(cause: str) -> str:
 
 def sentences(diff: RunDifference) -> list[str]:
     """Which run is faster, by how much and why; then fit, peak and Psram traffic, if they differ."""
-    found = [_time_sentence(diff)]
+    said = [_time_sentence(diff)]
     if diff.a.fits != diff.b.fits:
-        found.append(f"{'B' if diff.b.fits else 'A'} fits the chip, {'A' if diff.b.fits else 'B'} does not.")
+        said.append(f"{'B' if diff.b.fits else 'A'} fits the chip, {'A' if diff.b.fits else 'B'} does not.")
     changed = {total.name: total for total in diff.changed_totals}
     if "peak_bytes" in changed:
-        found.append(f"The peak of B is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
+        said.append(f"The peak of B is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
     moved = TotalPair("", "B", *(sum(getattr(t, side) for t in diff.moved) for side in ("a", "b")))
     if moved.change:
-        found.append(f"B moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
-    return found
+        said.append(f"B moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
+    return said
 
 
 def headline(diff: RunDifference) -> str:

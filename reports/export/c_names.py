@@ -22,7 +22,7 @@ def prefix_of(workload: str) -> str:
 
 def identifiers(names: Iterable[str], longest: int) -> dict[str, str]:
     """An identifier for each name: upper case, at most ``longest`` characters, all different."""
-    found: dict[str, str] = {}
+    identifier_of: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         word = _plain(name).upper()[:longest] or "X"
@@ -33,8 +33,8 @@ def identifiers(names: Iterable[str], longest: int) -> dict[str, str]:
             end = f"_{number}"
             made = word[: longest - len(end)] + end
         taken.add(made)
-        found[name] = made
-    return found
+        identifier_of[name] = made
+    return identifier_of
 
 
 def _plain(name: str) -> str:

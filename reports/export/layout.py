@@ -111,18 +111,18 @@ def must_fit(layout: Layout, file: str) -> None:
 
 def rings(layout: Layout) -> tuple[Ring, ...]:
     """Every rolling buffer, in the order of first use, with one for each band of columns."""
-    found: dict[str, dict[Interval | None, Ring]] = {}
+    by_buffer: dict[str, dict[Interval | None, Ring]] = {}
     for command in walk(layout.commands):
         loaded = (command.at,) if isinstance(command, DmaStart) else ()
         for place in command.writes if isinstance(command, Compute) else loaded:
             share = place.part.share
             columns = share.columns if share.banded else None
-            of_buffer = found.setdefault(place.buffer, {}) if place.rolls else {}
+            of_buffer = by_buffer.setdefault(place.buffer, {}) if place.rolls else {}
             if place.rolls and share.rows.start == 0 and columns not in of_buffer:
                 taken = place.bytes if place.touched is None else len(place.touched)
                 each = max(1, taken // max(1, len(share.rows)))
                 of_buffer[columns] = Ring(place.buffer, place.part.name, place.bytes, each, columns)
-    return tuple(ring for each in found.values() for ring in _numbered(list(each.values())))
+    return tuple(ring for each in by_buffer.values() for ring in _numbered(list(each.values())))
 
 
 def _numbered(of_buffer: list[Ring]) -> Iterator[Ring]:
@@ -134,12 +134,12 @@ def _numbered(of_buffer: list[Ring]) -> Iterator[Ring]:
 def tensors_in_buffers(layout: Layout) -> dict[str, tuple[str, int]]:
     """Tensors that lie inside of a buffer of another name: the buffer, and the first byte there."""
     starts = {buffer.name: buffer.offset for buffer in layout.buffers}
-    found: dict[str, tuple[str, int]] = {}
+    places: dict[str, tuple[str, int]] = {}
     for place in _places(layout.commands):
         name = place.part.name
         if not place.part.weights and not place.rolls and lies_in_tensor(place) and name not in starts:
-            found.setdefault(name, (place.buffer, place.offset - starts.get(place.buffer, 0)))
-    return {name: at for name, at in found.items() if at[0] in starts}
+            places.setdefault(name, (place.buffer, place.offset - starts.get(place.buffer, 0)))
+    return {name: at for name, at in places.items() if at[0] in starts}
 
 
 def _places(commands: tuple[Command, ...]) -> Iterator[Located]:

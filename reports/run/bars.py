@@ -36,11 +36,11 @@ def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
         *(("dma", channel, None) for channel in range(result.trace.channels)),
     ]
     indices = {id(event): index for index, event in enumerate(result.trace.events)}
-    found = [_bar(e, indices[id(e)]) for row in rows for e in result.trace.of(*row)]
+    drawn = [_bar(e, indices[id(e)]) for row in rows for e in result.trace.of(*row)]
     resolution = max(1, result.trace.cycles // most)
-    shown = found
+    shown = drawn
     while len(shown) > most and resolution < 2 * result.trace.cycles:
-        shown = [bar for segment in _segments(found, resolution) for bar in _merged(segment)]
+        shown = [bar for segment in _segments(drawn, resolution) for bar in _merged(segment)]
         resolution *= 2
     return tuple(shown)
 
@@ -60,10 +60,10 @@ def _row(event: Event) -> tuple[Unit, int]:
     return event.unit, event.core if event.unit == "npu" else event.channel
 
 
-def _segments(found: list[Bar], resolution: int) -> Iterator[list[Bar]]:
+def _segments(bars_of_row: list[Bar], resolution: int) -> Iterator[list[Bar]]:
     """Neighbours of one row, together at most ``resolution`` cycles long or alone."""
     segment: list[Bar] = []
-    for bar in found:
+    for bar in bars_of_row:
         apart = segment and _row(bar.event) != _row(segment[0].event)
         if segment and (apart or bar.span.stop - segment[0].span.start > resolution):
             yield segment

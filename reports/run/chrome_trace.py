@@ -120,7 +120,7 @@ def _cascade_thread(result: Result, core: int) -> int:
 
 def _cascades(result: Result) -> list[dict[str, object]]:
     """An event for each run of each cascade, from its first step to its last."""
-    found: list[dict[str, object]] = []
+    spans: list[dict[str, object]] = []
     for run in cascade_runs(result):
         args = {
             "ops": list(run.plan.ops),
@@ -129,8 +129,8 @@ def _cascades(result: Result) -> list[dict[str, object]]:
             "cycles": len(run.span),
         }
         thread = _cascade_thread(result, run.core)
-        found.append(_span(run.name, "cascade", thread, run.span, result.chip.core_mhz, args))
-    return found
+        spans.append(_span(run.name, "cascade", thread, run.span, result.chip.core_mhz, args))
+    return spans
 
 
 def _flows(result: Result) -> list[dict[str, object]]:
@@ -174,8 +174,8 @@ def _nanoseconds(cycle: int, mhz: Fraction) -> int:
 
 def _microseconds(nanoseconds: int) -> float:
     """The nearest float that times 1000 is not below ``nanoseconds``, for readers that truncate."""
-    found = nanoseconds / 1000
-    return found if found * 1000.0 >= nanoseconds else nextafter(found, inf)
+    microseconds = nanoseconds / 1000
+    return microseconds if microseconds * 1000.0 >= nanoseconds else nextafter(microseconds, inf)
 
 
 def _at(cycle: int, mhz: Fraction) -> float:

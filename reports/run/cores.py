@@ -129,12 +129,12 @@ def core_waits(result: Result, most: int = MOST_WAITS) -> tuple[CoreWait, ...]:
     for event in result.trace.of("npu"):
         if event.cause:
             cycles[event.core, event.cause, event.name, event.op] += event.cycles
-    found: list[CoreWait] = []
+    waits: list[CoreWait] = []
     for plan in result.cores:
         own = [CoreWait(plan.core, n, *key[1:]) for key, n in cycles.items() if key[0] == plan.core]
         if plan.part.program.body:
-            found += sorted(own, key=lambda wait: (-wait.cycles, wait.op, wait.awaited))[:most]
-    return tuple(sorted(found, key=lambda wait: (-wait.cycles, wait.core, wait.op, wait.awaited)))
+            waits += sorted(own, key=lambda wait: (-wait.cycles, wait.op, wait.awaited))[:most]
+    return tuple(sorted(waits, key=lambda wait: (-wait.cycles, wait.core, wait.op, wait.awaited)))
 
 
 def waits_table(result: Result) -> Table:
@@ -198,5 +198,5 @@ def _waits_for(totals: CoreTotals) -> str:
 
 def core_of_ops(result: Result) -> dict[str, int]:
     """The core that runs each op, by the op's name; 0 on a chip with one core."""
-    found = {op.name: 0 for op in ops(result.program.body)}
-    return found | {op.name: plan.core for plan in result.cores for op in ops(plan.part.program.body)}
+    first_core = {op.name: 0 for op in ops(result.program.body)}
+    return first_core | {op.name: plan.core for plan in result.cores for op in ops(plan.part.program.body)}

@@ -23,8 +23,8 @@ Needs = tuple[tuple[int, ...], ...]
 
 def needs(result: Result) -> Needs:
     """Find what each event of ``result.trace`` depends on."""
-    found = _EventIndex(result)
-    return tuple(tuple(sorted(set(found.of(event)))) for event in result.trace.events)
+    index = _EventIndex(result)
+    return tuple(tuple(sorted(set(index.of(event)))) for event in result.trace.events)
 
 
 class _EventIndex:
@@ -101,8 +101,8 @@ def _transfers(result: Result) -> dict[tuple[int, str], Transfer]:
 def _makers(program: Program) -> dict[str, tuple[str, ...]]:
     """For each op the other ops that write its inputs: several for one tensor where arms of an ``if`` do."""
     names = [op.name for op in program.ops()]
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    makers_of: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for flow in flows(program):
         if flow.kind != "decides" and max(flow.maker, flow.reader) < len(names):
-            found[names[flow.reader]][names[flow.maker]] = None
-    return {name: tuple(makers) for name, makers in found.items()}
+            makers_of[names[flow.reader]][names[flow.maker]] = None
+    return {name: tuple(makers) for name, makers in makers_of.items()}

@@ -232,7 +232,7 @@ def _detail(bar: Bar, many: bool) -> str:
 
 def marker(category: Category) -> dict[str, object]:
     """Plotly's marker for the category; ``page.js`` replaces ``paper`` by the page's own colour."""
-    found: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
+    style: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
     if category.hatched:
         hatch = {
             "shape": "/",
@@ -242,10 +242,10 @@ def marker(category: Category) -> dict[str, object]:
             "fgcolor": category.colour,
             "fgopacity": 1,
         }
-        found |= {"pattern": hatch, "color": faint(category.colour)}
+        style |= {"pattern": hatch, "color": faint(category.colour)}
     if category.faint:
-        found["color"] = faint(category.colour)
-    return found
+        style["color"] = faint(category.colour)
+    return style
 
 
 def bar_trace(

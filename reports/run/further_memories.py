@@ -61,14 +61,14 @@ def further_words(result: Result, need: MemoryNeed) -> str:
 
 def memory_parts(result: Result) -> dict[str, list[str]]:
     """Return what each further memory holds at some time: tensors, and ops whose weights lie there."""
-    found: dict[str, set[str]] = {memory.name: set() for memory in result.chip.memories}
+    parts_of: dict[str, set[str]] = {memory.name: set() for memory in result.chip.memories}
     schedule = result.schedule
     homes = [(transfer.memory, transfer.part) for transfer in schedule.transfers]
     homes += [(move.memory, move.part) for move in schedule.moves]
     for memory, part in homes:
-        if memory in found:
-            found[memory].add(f"weights of {part.name}" if part.weights else part.name)
-    return {name: sorted(parts) for name, parts in found.items()}
+        if memory in parts_of:
+            parts_of[memory].add(f"weights of {part.name}" if part.weights else part.name)
+    return {name: sorted(parts) for name, parts in parts_of.items()}
 
 
 def moved_between(result: Result) -> dict[tuple[str, str], tuple[int, int]]:

@@ -62,10 +62,10 @@ def _segment(binding: Binding) -> str:
 
 def late_ops(schedule: Schedule) -> tuple[tuple[str, int], ...]:
     """The ops whose weights come too late, with the cycles that one execution waits, the most first."""
-    found = Counter[str]()
+    late_cycles = Counter[str]()
     for late in schedule.late:
-        found[late.op] += late.cycles
-    return tuple(sorted(found.items(), key=lambda late: (-late[1], late[0])))
+        late_cycles[late.op] += late.cycles
+    return tuple(sorted(late_cycles.items(), key=lambda late: (-late[1], late[0])))
 
 
 def lateness(late: tuple[tuple[str, int], ...]) -> str:

@@ -50,13 +50,13 @@ def arms_of(body: tuple[StepNode, ...]) -> Iterator[ArmExtent]:
 
 def arm_of(buffer: Buffer, arms: Sequence[ArmExtent]) -> ArmExtent | None:
     """The innermost arm that contains the whole lifetime of a buffer."""
-    found = None
+    inmost = None
     for arm in arms:
         if buffer.live and all(
             arm.extent.start <= i.start and i.stop <= arm.extent.stop for i in buffer.live
         ):
-            found = arm
-    return found
+            inmost = arm
+    return inmost
 
 
 def merging(result: Result) -> dict[str, RunChart]:

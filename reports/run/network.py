@@ -92,18 +92,18 @@ def flows(program: Program) -> tuple[GraphEdge, ...]:
 def buffer_ops(schedule: Schedule) -> dict[str, tuple[str, ...]]:
     """For each buffer the ops whose steps use it, or what it is the first bytes of: those that write it, then
     those that read it."""
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    ops_of: defaultdict[str, dict[str, None]] = defaultdict(dict)
     listed = tuple(steps(schedule.body))
     for step in listed:
         for operand in step.writes:
-            found[operand.buffer][step.op] = None
+            ops_of[operand.buffer][step.op] = None
     for step in listed:
         for operand in step.reads:
-            found[operand.buffer][step.op] = None
+            ops_of[operand.buffer][step.op] = None
     for name, spec in schedule.buffers.items():
         if spec.within:
-            found[name] = found[spec.within]
-    return {name: tuple(ops) for name, ops in found.items()}
+            ops_of[name] = ops_of[spec.within]
+    return {name: tuple(ops) for name, ops in ops_of.items()}
 
 
 Group = tuple[str, str, int]

@@ -196,15 +196,15 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
 
 
 def _steady_tiles(result: Result) -> list[SummaryTile]:
-    found = steady_of(result)
-    if found is None:
+    steady = steady_of(result)
+    if steady is None:
         return []
-    first = f"{count(found.further_cycles)} cycles each; the first takes {count(found.first_cycles)}"
-    share = ratio(found.resident_bytes, result.program.weight_bytes)
-    kept = f"{percent(share)} of the weights stay for all {found.inferences:,} inferences"
+    first = f"{count(steady.further_cycles)} cycles each; the first takes {count(steady.first_cycles)}"
+    share = ratio(steady.resident_bytes, result.program.weight_bytes)
+    kept = f"{percent(share)} of the weights stay for all {steady.inferences:,} inferences"
     return [
-        SummaryTile("Inferences per second", f"{found.per_second:,.1f}", first),
-        SummaryTile("Resident weights", size(found.resident_bytes), kept, share),
+        SummaryTile("Inferences per second", f"{steady.per_second:,.1f}", first),
+        SummaryTile("Resident weights", size(steady.resident_bytes), kept, share),
     ]
 
 
@@ -222,8 +222,8 @@ def _speed_up_tile(result: Result) -> list[SummaryTile]:
 
 def _core_causes(cores: tuple[CoreTotals, ...]) -> list[tuple[str, str]]:
     """The causes for which any core waited, with their names in reports."""
-    found = {cause for totals in cores for cause in totals.stalls}
-    return [(cause, name) for cause, name in CAUSES.items() if cause in found]
+    stalling = {cause for totals in cores for cause in totals.stalls}
+    return [(cause, name) for cause, name in CAUSES.items() if cause in stalling]
 
 
 def _against_sync(result: Result) -> list[SummaryTile]:

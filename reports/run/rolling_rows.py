@@ -52,14 +52,14 @@ class CascadeRun:
 def cascade_runs(result: Result) -> tuple[CascadeRun, ...]:
     """Each run of each cascade in order of time."""
     views = [(plan.core, result.on_core(plan.core)) for plan in result.cores] or [(0, result)]
-    found = [
+    runs = [
         CascadeRun(plan, walk.alive(plan.steps), core)
         for core, seen in views
         if seen.schedule.cascades
         for walk in passes(seen.trace)
         for plan in seen.schedule.cascades
     ]
-    return tuple(sorted((each for each in found if len(each.span)), key=lambda b: (b.span.start, b.core)))
+    return tuple(sorted((each for each in runs if len(each.span)), key=lambda b: (b.span.start, b.core)))
 
 
 def cascade_op_names(result: Result) -> frozenset[str]:

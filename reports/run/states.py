@@ -24,9 +24,9 @@ SWAPPED = Category("swap", "from another tier (swap)", ORANGE)
 def search_words(search: StateSearch) -> str:
     """What tensors cost in the state found, in that of the initial rule, and in that of the plan."""
     saved = percent(ratio(search.initial.cost - search.found.cost, search.initial.cost))
-    found = f"{count(search.found.cost)} {search.unit} for tensors"
+    cost = f"{count(search.found.cost)} {search.unit} for tensors"
     plan = "" if search.planned == search.found.cost else f"; {count(search.planned)} next to weights"
-    return f"{found}, {saved} less than by the initial rule, {count(search.initial.cost)}{plan}"
+    return f"{cost}, {saved} less than by the initial rule, {count(search.initial.cost)}{plan}"
 
 
 def search_document(search: StateSearch) -> dict[str, object]:
@@ -98,13 +98,13 @@ def _map(search: StateSearch, state: BlockStates, tier: int, top: int, most: int
 
 def _arrivals(state: BlockStates) -> list[tuple[Category, BlockStay]]:
     """Every stay, with how its block came there; those of a block follow one another."""
-    found = [(OVER if stay.over else ALLOCATED, stay) for stay in state.stays[:1]]
+    arrivals = [(OVER if stay.over else ALLOCATED, stay) for stay in state.stays[:1]]
     for before, stay in pairwise(state.stays):
         came = OVER if stay.over else ALLOCATED
         if before.block == stay.block:
             came = MOVED if before.tier == stay.tier else SWAPPED
-        found.append((came, stay))
-    return found
+        arrivals.append((came, stay))
+    return arrivals
 
 
 def _trace(search: StateSearch, category: Category, stays: list[BlockStay], named: bool) -> dict[str, object]:

@@ -99,28 +99,28 @@ def _resident_weights(result: Result) -> dict[str, int]:
 
 def steady_rows(result: Result) -> list[FigureRow]:
     """Rows of the terminal's table."""
-    found = steady_of(result)
-    if found is None:
+    steady = steady_of(result)
+    if steady is None:
         return []
-    loaded = count(found.moved.get("load weights", 0) + found.moved.get("load tensor", 0))
-    each = f"{duration(result.chip, found.further_cycles)}, {found.per_second:,.1f} a second"
-    share = percent(ratio(found.resident_bytes, result.program.weight_bytes))
+    loaded = count(steady.moved.get("load weights", 0) + steady.moved.get("load tensor", 0))
+    each = f"{duration(result.chip, steady.further_cycles)}, {steady.per_second:,.1f} a second"
+    share = percent(ratio(steady.resident_bytes, result.program.weight_bytes))
     return [
-        ("first inference", count(found.first_cycles), "cycles", duration(result.chip, found.first_cycles)),
-        ("each further one", count(found.further_cycles), "cycles", each),
-        ("resident weights", count(found.resident_bytes), "B", f"{share} of all weights"),
-        ("loaded per inference", loaded, "B", loaded_words(found.moved)),
-        ("stored per inference", count(found.moved.get("store tensor", 0)), "B", ""),
+        ("first inference", count(steady.first_cycles), "cycles", duration(result.chip, steady.first_cycles)),
+        ("each further one", count(steady.further_cycles), "cycles", each),
+        ("resident weights", count(steady.resident_bytes), "B", f"{share} of all weights"),
+        ("loaded per inference", loaded, "B", loaded_words(steady.moved)),
+        ("stored per inference", count(steady.moved.get("store tensor", 0)), "B", ""),
     ]
 
 
 def resident_words(result: Result) -> str:
     """The ops whose weights are resident, with their share where it is only a part; empty for none."""
-    found = steady_of(result)
-    if found is None:
+    steady = steady_of(result)
+    if steady is None:
         return ""
     names = (
-        op if kept >= found.blocks[op] else f"{op} ({percent(ratio(kept, found.blocks[op]))})"
-        for op, kept in found.resident.items()
+        op if kept >= steady.blocks[op] else f"{op} ({percent(ratio(kept, steady.blocks[op]))})"
+        for op, kept in steady.resident.items()
     )
     return shortened(tuple(names))

@@ -87,8 +87,8 @@ def _bank_conflicts(trace: Trace) -> tuple[BankConflict, ...]:
         for (name, cause, by), cycles in trace.held(unit).items():
             if cause == "bank":
                 lost[(name, by) if unit == "npu" or by == "CPU" else (by, name)][side] += cycles
-    found = [BankConflict(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
-    return tuple(sorted(found, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
+    conflicts = [BankConflict(step, other, npu, dma) for (step, other), (npu, dma) in lost.items()]
+    return tuple(sorted(conflicts, key=lambda m: (-m.npu_cycles - m.dma_cycles, m.step, m.other)))
 
 
 def loaded_words(moved: Mapping[str, int]) -> str:

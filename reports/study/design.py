@@ -106,12 +106,12 @@ class SufficientMemory:
 def axes(study: StudyResults) -> tuple[str, ...]:
     """The varied fields of networks: SharedMemory first, the others in the study's order, the chip last."""
     networks = [row for row in study.rows if row.point.chip]
-    found = list(swept_values(study))
+    names = list(swept_values(study))
     chips = len({row.point.chip for row in networks}) > 1
-    if chips and MEMORY not in found and len({row.capacity_bytes for row in networks} - {None}) > 1:
-        found.append(MEMORY)
-    found.sort(key=lambda name: name != MEMORY)
-    return (*found, *([CHIP] if chips else []))
+    if chips and MEMORY not in names and len({row.capacity_bytes for row in networks} - {None}) > 1:
+        names.append(MEMORY)
+    names.sort(key=lambda name: name != MEMORY)
+    return (*names, *([CHIP] if chips else []))
 
 
 def designs(study: StudyResults) -> tuple[Design, ...]:
@@ -122,7 +122,7 @@ def designs(study: StudyResults) -> tuple[Design, ...]:
         if row.point.chip:
             groups.setdefault((row.point.workload, _settings(row, names)), []).append(row)
     sizes = _sizes(study.rows)
-    found = (
+    simulated = (
         Design(
             workload,
             settings,
@@ -133,7 +133,7 @@ def designs(study: StudyResults) -> tuple[Design, ...]:
         )
         for (workload, settings), rows in groups.items()
     )
-    return tuple(design for design in found if design.bytes)
+    return tuple(design for design in simulated if design.bytes)
 
 
 def columns_of_designs(study: StudyResults) -> tuple[str, ...]:
@@ -155,14 +155,14 @@ def _fastest(study: StudyResults, rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(first.values())
 
 
-def by_energy(found: Iterable[Design]) -> tuple[Design, ...]:
+def by_energy(swept: Iterable[Design]) -> tuple[Design, ...]:
     """The designs with the plans whose energy is known, that with the least first."""
     return tuple(
         replace(
             design,
             rows=tuple(sorted((r for r in design.rows if r.microjoules is not None), key=ENERGY.of_row)),
         )
-        for design in found
+        for design in swept
     )
 
 
@@ -190,7 +190,7 @@ def number(name: str, value: str) -> float | None:
 
 
 def front(
-    found: Iterable[Design], name: str = MEMORY, measure: DesignMeasure = LATENCY
+    swept: Iterable[Design], name: str = MEMORY, measure: DesignMeasure = LATENCY
 ) -> tuple[Design, ...]:
     """The Pareto front of a measure and memory, or the study's column ``name``: the least of it first. Of
     designs that are equal in both, it has the cheapest."""
@@ -200,17 +200,17 @@ def front(
         price = design.bytes if name == MEMORY else dict(design.costs)[name]
         return price, measure.of(design), design.cheapness
 
-    for design in sorted((d for d in found if d.row), key=order):
+    for design in sorted((d for d in swept if d.row), key=order):
         if not best or measure.of(design) < measure.of(best[-1]):
             best.append(design)
     return tuple(best)
 
 
-def sufficient_memories(found: Sequence[Design]) -> tuple[SufficientMemory, ...]:
+def sufficient_memories(swept: Sequence[Design]) -> tuple[SufficientMemory, ...]:
     """The smallest sufficient memory of each workload, where memories differ; of each chip as well, where
     memory is varied on several."""
     groups: dict[tuple[str, str], list[Design]] = {}
-    for design in found:
+    for design in swept:
         chip = design.value(CHIP) if design.value(MEMORY) else ""
         groups.setdefault((design.workload, chip), []).append(design)
     return tuple(

@@ -41,25 +41,25 @@ Series = tuple[str, list[tuple[Design, Row]]]
 
 
 def panels(
-    study: StudyResults, name: str, found: Sequence[Design], measure: DesignMeasure = LATENCY
+    study: StudyResults, name: str, swept: Sequence[Design], measure: DesignMeasure = LATENCY
 ) -> tuple[tuple[str, Chart], ...]:
     """A chart of the measure over the field, or column, ``name`` for ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
-    for design in found:
+    for design in swept:
         groups.setdefault(design.workload, []).append(design)
     drawn = [(workload, group) for workload, group in groups.items() if any(d.row for d in group)]
-    names = series_names(study, name, found)
+    names = series_names(study, name, swept)
     return tuple(
         (workload, _panel(study, name, group, names, measure)) for workload, group in drawn[:MOST_PANELS]
     )
 
 
-def series_names(study: StudyResults, name: str, found: Sequence[Design]) -> tuple[str, ...]:
+def series_names(study: StudyResults, name: str, swept: Sequence[Design]) -> tuple[str, ...]:
     """The lines of every chart: one for each planner and setting of the other varied fields if they are few,
     else one for each setting with its best planner, else a single line for the best of all."""
     if name in columns_of_designs(study):
         return ("",)
-    others = list(dict.fromkeys(setting_words(design, name) for design in found))
+    others = list(dict.fromkeys(setting_words(design, name) for design in swept))
     if len(others) * len(study.planners) <= len(STYLES):
         joined = [", ".join(filter(None, (other, planner))) for other in others for planner in study.planners]
         return tuple(joined) if len(joined) > 1 else ("",)
@@ -142,13 +142,13 @@ class _SweepAxis:
 
     def text(self, value: str) -> str:
         """A value with its unit."""
-        found = number(self.name, value)
-        if self.words or found is None:
+        numeric = number(self.name, value)
+        if self.words or numeric is None:
             return value
         if self.name.endswith("bytes"):
-            return format_bytes(int(found))
+            return format_bytes(int(numeric))
         unit = next((unit for ending, unit in UNITS if self.name.endswith(ending)), "")
-        return f"{found:,g} {unit}".rstrip()
+        return f"{numeric:,g} {unit}".rstrip()
 
     def axis(self) -> dict[str, Any]:
         """The settings of the axis, with the labels that do not overlap."""
@@ -176,8 +176,8 @@ def _line(
     )
 
 
-def _front(scale: _SweepAxis, found: Sequence[Design], measure: DesignMeasure) -> dict[str, Any]:
-    points = [(scale.at(design), measure.of(design)) for design in found]
+def _front(scale: _SweepAxis, swept: Sequence[Design], measure: DesignMeasure) -> dict[str, Any]:
+    points = [(scale.at(design), measure.of(design)) for design in swept]
     return series("Pareto front", "markers", points, (), FRONT)
 
 

@@ -28,15 +28,15 @@ class FieldStep:
     """Pairs of which only the second fits, less those of which only the first does."""
 
 
-def field_steps(study: StudyResults, found: Sequence[Design] | None = None) -> tuple[FieldStep, ...]:
+def field_steps(study: StudyResults, swept: Sequence[Design] | None = None) -> tuple[FieldStep, ...]:
     """The steps of every varied field between neighbouring values: numbers by size, words in order."""
-    known = designs(study) if found is None else found
+    known = designs(study) if swept is None else swept
     return tuple(step for name in axes(study) if name != CHIP for step in _steps(name, known))
 
 
-def _steps(name: str, found: Sequence[Design]) -> list[FieldStep]:
+def _steps(name: str, swept: Sequence[Design]) -> list[FieldStep]:
     by_value: dict[str, dict[object, Design]] = {}
-    for design in found:
+    for design in swept:
         others = tuple(setting for setting in design.settings if setting[0] != name)
         if design.value(name):
             by_value.setdefault(design.value(name), {})[design.workload, others] = design

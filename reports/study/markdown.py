@@ -56,7 +56,7 @@ def _unsettled(study: StudyResults, metric: StudyMetric) -> Iterable[str]:
         gap, case = metric.gap(row), compared_case(metric, row)
         if gap is not None and (case not in best or gap < best[case][0]):
             best[case] = gap, row
-    apart = sorted((found for found in best.values() if found[0] > 0), key=lambda found: -found[0])
+    apart = sorted((pair for pair in best.values() if pair[0] > 0), key=lambda pair: -pair[0])
     yield f"{count(len(best) - len(apart))} of {plural(len(best), 'case')} have a plan at the bound." + (
         " The others that are furthest above it, with their best planner:" if apart else ""
     )
@@ -87,15 +87,15 @@ def _designs(study: StudyResults) -> Iterable[str]:
 def _failed(study: StudyResults) -> Iterable[str]:
     if study.failed:
         yield "### Failed points"
-        rows = [(error.strip().splitlines()[0], count(len(found))) for error, found in failures(study)]
+        rows = [(error.strip().splitlines()[0], count(len(points))) for error, points in failures(study)]
         yield markdown_table(("error", ">points"), rows)
 
 
 def _threats(study: StudyResults) -> Iterable[str]:
-    found = threats(study)
-    if found:
+    sentences = threats(study)
+    if sentences:
         yield "## Threats to validity"
-        yield "\n".join(f"* {escaped(sentence)}" for sentence in found)
+        yield "\n".join(f"* {escaped(sentence)}" for sentence in sentences)
 
 
 def _figure_words(name: str) -> str:

@@ -45,15 +45,15 @@ def methods(study: StudyResults) -> list[str]:
 def _spent(rows: Iterable[Row]) -> str:
     """The processor time of the median point by what it was spent on; empty where that is not known."""
     stages = ("schedule", "packer", "bound", "simulation")
-    found = {s: [v for r in rows if (v := getattr(r, f"{s}_seconds")) is not None] for s in stages}
-    spent = [f"{seconds_text(median(values))} for the {s}" for s, values in found.items() if values]
+    seconds_of = {s: [v for r in rows if (v := getattr(r, f"{s}_seconds")) is not None] for s in stages}
+    spent = [f"{seconds_text(median(values))} for the {s}" for s, values in seconds_of.items() if values]
     return listed(spent, len(spent)) if spent else ""
 
 
 def threats(study: StudyResults) -> list[str]:
     """What a reviewer should know before trusting the ranking, a sentence each."""
     rows = study.rows
-    found = [
+    sentences = [
         *_uncompared(study),
         *_alike(study),
         _too_large(study),
@@ -74,7 +74,7 @@ def threats(study: StudyResults) -> list[str]:
         *_loose(study),
         _modelled(study),
     ]
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _number(number: int, one: str, many: str) -> str:
@@ -83,36 +83,38 @@ def _number(number: int, one: str, many: str) -> str:
 
 def _uncompared(study: StudyResults) -> Iterable[str]:
     for metric in study.metrics:
-        found = study.rankings[metric.key]
-        left = found.possible - found.cases
+        ranking = study.rankings[metric.key]
+        left = ranking.possible - ranking.cases
         if left:
-            of = f"{plural(left, 'case')} of {count(found.possible)} {'is' if left == 1 else 'are'}"
+            of = f"{plural(left, 'case')} of {count(ranking.possible)} {'is' if left == 1 else 'are'}"
             yield f"By {metric.noun}, {of} left out, because some planner has no plan."
-        if found.unranked:
-            names = listed(found.unranked)
+        if ranking.unranked:
+            names = listed(ranking.unranked)
             yield f"Not ranked by {metric.noun}, with a plan for at most half of the cases: {names}."
 
 
 def _alike(study: StudyResults) -> Iterable[str]:
     """Several cases of a network are no independent sample, which p-values cannot know."""
     for metric in study.metrics:
-        found = study.rankings[metric.key]
+        ranking = study.rankings[metric.key]
         networks = {row.point.workload for row in study.rows if metric.gap(row) is not None}
-        if len(found.scores) > 1 and len(networks) < found.cases:
+        if len(ranking.scores) > 1 and len(networks) < ranking.cases:
             yield (
-                f"The {found.cases} cases by {metric.noun} are of {plural(len(networks), 'network')}, and "
+                f"The {ranking.cases} cases by {metric.noun} are of {plural(len(networks), 'network')}, and "
                 "those of one network are alike: independent cases would have larger p-values."
             )
 
 
 def _too_large(study: StudyResults) -> str:
     """Plans that are compared though they are of no use on the chip."""
-    found = Counter(r.point.packer for r in study.rows if r.status == "does not fit" and r.peak_bytes)
-    if not found or PEAK not in study.metrics:
+    by_packer = Counter(r.point.packer for r in study.rows if r.status == "does not fit" and r.peak_bytes)
+    if not by_packer or PEAK not in study.metrics:
         return ""
-    packers = listed([f"{number} of {packer}" for packer, number in found.most_common()], len(found))
-    verb = "does not fit its chip, and counts" if found.total() == 1 else "do not fit their chip, and count"
-    return f"{plural(found.total(), 'plan')} {verb} by peak alone: {packers}."
+    packers = listed([f"{number} of {packer}" for packer, number in by_packer.most_common()], len(by_packer))
+    verb = (
+        "does not fit its chip, and counts" if by_packer.total() == 1 else "do not fit their chip, and count"
+    )
+    return f"{plural(by_packer.total(), 'plan')} {verb} by peak alone: {packers}."
 
 
 def _machines(rows: Iterable[Row]) -> str:

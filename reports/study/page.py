@@ -64,8 +64,8 @@ class SweepSection:
 
 def render_study(study: StudyResults) -> str:
     """The page as text, the same for the same rows."""
-    found = designs(study) if axes(study) else ()
-    sweeps, charts = _sweeps(study, found), _charts(study)
+    swept = designs(study) if axes(study) else ()
+    sweeps, charts = _sweeps(study, swept), _charts(study)
     values: dict[str, object] = {
         "study": study,
         "spaces": space_words(study),
@@ -79,10 +79,10 @@ def render_study(study: StudyResults) -> str:
         "methods": methods(study),
         "threats": threats(study),
         "sweeps": sweeps,
-        "sufficient_memories": [_memory_cells(memory, study) for memory in sufficient_memories(found)],
-        "candidates": design_rows(study) if study.requirements and found else [],
-        "candidate_heads": _numeric(design_heads(study)) if found else (),
-        "steps": step_rows(field_steps(study, found)),
+        "sufficient_memories": [_memory_cells(memory, study) for memory in sufficient_memories(swept)],
+        "candidates": design_rows(study) if study.requirements and swept else [],
+        "candidate_heads": _numeric(design_heads(study)) if swept else (),
+        "steps": step_rows(field_steps(study, swept)),
         "step_heads": _numeric(STEP_HEADS),
         "failures": failures(study),
         "facts": _facts(study),
@@ -181,34 +181,34 @@ def _spent(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _sweeps(study: StudyResults, found: tuple[Design, ...]) -> list[SweepSection]:
+def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection]:
     """The charts of latency and energy over each varied field."""
     sweeps: list[SweepSection] = []
-    timed = len({design.workload for design in found if design.row})
-    steps = field_steps(study, found)
+    timed = len({design.workload for design in swept if design.row})
+    steps = field_steps(study, swept)
     for number, name in enumerate((*axes(study), *columns_of_designs(study))):
         if name == CHIP and len(axes(study)) > 1 and MEMORY in axes(study):
             continue
         if name != MEMORY and is_flat(name, steps):
             continue
-        drawn = panels(study, name, found)
+        drawn = panels(study, name, swept)
         if drawn:
-            names = series_names(study, name, found)
+            names = series_names(study, name, swept)
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
             with_front, words = has_front(study, name), _combined(study, names)
             sweeps.append(
                 SweepSection(title, f"sweep-{number}", drawn, with_front, words, timed - len(drawn))
             )
             if has_energy(study) and with_front:
-                sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(found)))
+                sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(swept)))
     return sweeps
 
 
 def _with_energy(
-    study: StudyResults, name: str, latency: SweepSection, found: tuple[Design, ...]
+    study: StudyResults, name: str, latency: SweepSection, swept: tuple[Design, ...]
 ) -> SweepSection:
     """The same charts of energy."""
-    drawn = panels(study, name, found, ENERGY)
+    drawn = panels(study, name, swept, ENERGY)
     return replace(latency, ident=f"{latency.ident}-energy", panels=drawn, measure=ENERGY)
 
 

@@ -43,8 +43,8 @@ def candidates(study: StudyResults) -> tuple[Candidate, ...]:
     for design in (each for each in designs(study) if not each.failed):
         groups.setdefault(design.settings, []).append(design)
     networks = len({design.workload for group in groups.values() for design in group})
-    found = [_candidate(study.requirements, group) for group in groups.values() if len(group) == networks]
-    return tuple(sorted(found, key=lambda c: (*_distance(c), c.design.cheapness, c.above)))
+    complete = [_candidate(study.requirements, group) for group in groups.values() if len(group) == networks]
+    return tuple(sorted(complete, key=lambda c: (*_distance(c), c.design.cheapness, c.above)))
 
 
 def _distance(candidate: Candidate) -> tuple[bool, int, float]:
@@ -66,30 +66,32 @@ def _above(asked: Requirements, row: Row) -> float:
 
 def _figures(asked: Requirements, row: Row) -> list[tuple[float, float]]:
     """What is required of a plan that fits: its value, and the most that it may be."""
-    found: list[tuple[float, float]] = []
+    figures: list[tuple[float, float]] = []
     if asked.milliseconds is not None and row.milliseconds is not None:
-        found.append((row.milliseconds, asked.milliseconds))
+        figures.append((row.milliseconds, asked.milliseconds))
     if asked.microjoules is not None:
-        found.append((inf if row.microjoules is None else row.microjoules, asked.microjoules))
+        figures.append((inf if row.microjoules is None else row.microjoules, asked.microjoules))
     if asked.peak_bytes is not None and row.peak_bytes is not None:
-        found.append((row.peak_bytes, asked.peak_bytes))
-    return found
+        figures.append((row.peak_bytes, asked.peak_bytes))
+    return figures
 
 
 def requirement_words(study: StudyResults) -> str:
     """How many designs meet the requirements and the cheapest of them, or the nearest where none does."""
     if not study.requirements:
         return ""
-    found = candidates(study)
-    if not found:
+    ranked = candidates(study)
+    if not ranked:
         return "No design has rows of all networks yet."
-    meet = sum(each.meets for each in found)
-    first, asked = found[0], _asked_words(study.requirements)
+    meet = sum(each.meets for each in ranked)
+    first, asked = ranked[0], _asked_words(study.requirements)
     if not meet:
-        one = "The only design does not meet" if len(found) == 1 else f"None of {len(found):,} designs meets"
+        one = (
+            "The only design does not meet" if len(ranked) == 1 else f"None of {len(ranked):,} designs meets"
+        )
         return f"{one} {asked}; the nearest is {_named(first)}: {_shortfall(study.requirements, first)}."
     verb = "meets" if meet == 1 else "meet"
-    what = f"{meet:,} of {plural(len(found), 'design')} {verb} {asked} with every network"
+    what = f"{meet:,} of {plural(len(ranked), 'design')} {verb} {asked} with every network"
     return f"{what}; the cheapest is {_named(first)}: {_reached(first)}."
 
 

@@ -17,9 +17,9 @@ TERMINAL_HEADS = ("median gap", "worst", "best of all", "p", "time")
 
 def table_title(study: StudyResults, metric: StudyMetric) -> str:
     """What is compared, over how many cases."""
-    found = study.rankings[metric.key]
+    ranking = study.rankings[metric.key]
     what = "Peaks" if metric is PEAK else "Cycles"
-    return f"{what} over {plural(found.cases, 'case')} that all planners answered"
+    return f"{what} over {plural(ranking.cases, 'case')} that all planners answered"
 
 
 def score_cells(score: PlannerScore) -> Mapping[str, str]:
@@ -99,9 +99,9 @@ _STATISTICS = (
 def _line(
     metric: StudyMetric, study: StudyResults, score: PlannerScore
 ) -> tuple[str | int | float | None, ...]:
-    found = study.rankings[metric.key]
+    ranking = study.rankings[metric.key]
     gaps = score.median, *score.quartiles, score.mean, score.worst
     counts = score.at_bound, score.wins, score.ties, score.without
     last = score.spread, score.p_value, score.seconds
     losses = _losses(score) if metric is PEAK else (None, None, None)
-    return metric.key, score.planner, found.cases, found.possible, *gaps, *counts, *last, *losses
+    return metric.key, score.planner, ranking.cases, ranking.possible, *gaps, *counts, *last, *losses

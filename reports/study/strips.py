@@ -39,9 +39,9 @@ def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int
     marks = [(level, row, gap) for level, each in enumerate(placed) for row, gap in _kept(each, every)]
     most = max((gap for _, _, gap in marks), default=0.0)
     traces = [
-        _marks(study, metric, name, symbol, found, index)
-        for name, symbol, found in _groups(metric, marks)
-        if found
+        _marks(study, metric, name, symbol, of_group, index)
+        for name, symbol, of_group in _groups(metric, marks)
+        if of_group
     ]
     traces += [_halves(scores), _medians(scores)]
     left_out = len([s for s in study.scores(metric) if s.gaps]) - len(scores)
@@ -64,8 +64,8 @@ def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> Iterator[tuple[str,
 
 def _placed(study: StudyResults, metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
     """The rows of a planner, of which several may be one case: the same buffers in more memory."""
-    found = [(row, gap) for row in score.rows if (gap := metric.gap(row)) is not None]
-    return sorted(found, key=lambda pair: pair[1])
+    gaps = [(row, gap) for row in score.rows if (gap := metric.gap(row)) is not None]
+    return sorted(gaps, key=lambda pair: pair[1])
 
 
 def _kept(pairs: Sequence[tuple[Row, float]], every: int) -> list[tuple[Row, float]]:
@@ -78,20 +78,20 @@ def _marks(
     metric: StudyMetric,
     name: str,
     symbol: str,
-    found: Sequence[Placed],
+    placed: Sequence[Placed],
     index: Mapping[str, int],
 ) -> dict[str, Any]:
-    shift = ((number * GOLDEN) % 1 - 0.5 for number in range(len(found)))
+    shift = ((number * GOLDEN) % 1 - 0.5 for number in range(len(placed)))
     return series(
         name,
         "markers",
         [
             (round(place(gap), 4), round(level + SPREAD * by, 3))
-            for (level, _, gap), by in zip(found, shift, strict=True)
+            for (level, _, gap), by in zip(placed, shift, strict=True)
         ],
-        [mark_text(study, metric, row) for _, row, _ in found],
+        [mark_text(study, metric, row) for _, row, _ in placed],
         Style(BLUE, symbol=symbol, more={"line": {"width": 1.5}}),
-        customdata=[index[row.key] for _, row, _ in found],
+        customdata=[index[row.key] for _, row, _ in placed],
     )
 
 
@@ -201,8 +201,8 @@ MOST_STEPS = 160
 
 def searching(study: StudyResults) -> tuple[PlannerScore, ...]:
     """The planners that reported intermediate plans, in the order of the page."""
-    found = study.scores(PEAK)
-    return tuple(s for s in found if any(_steps(row) for row in s.rows))
+    scores = study.scores(PEAK)
+    return tuple(s for s in scores if any(_steps(row) for row in s.rows))
 
 
 def over_time(study: StudyResults) -> Chart:
@@ -248,8 +248,8 @@ def _run(study: StudyResults, row: Row) -> list[tuple[float, float]]:
 
 
 def _at(run: list[tuple[float, float]], time: float) -> float:
-    found = bisect_right(run, time, key=lambda step: step[0])
-    return run[found - 1][1] if found else inf
+    number = bisect_right(run, time, key=lambda step: step[0])
+    return run[number - 1][1] if number else inf
 
 
 def _thinned(times: list[float]) -> list[float]:

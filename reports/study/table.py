@@ -76,15 +76,15 @@ def _shown(value: float | None, text: Callable[[Any], str]) -> str:
 
 
 def _peaks(study: StudyResults) -> list[StudyColumn]:
-    found = [
+    figures = [
         _number("peak", "peak B", lambda r: r.peak_bytes),
         _number("peak bound", "bound B", lambda r: PEAK.bound(r)),
         _number("peak gap", "peak gap", lambda r: PEAK.gap(r), percent),
     ]
     if mergers_lose(study.rows):
-        found.append(_number("merger bound", "merger's bound B", lambda r: r.merger_lower_bound_bytes))
-        found.append(_number("packer gap", "packer's gap", lambda r: r.packer_gap, percent))
-    return found
+        figures.append(_number("merger bound", "merger's bound B", lambda r: r.merger_lower_bound_bytes))
+        figures.append(_number("packer gap", "packer's gap", lambda r: r.packer_gap, percent))
+    return figures
 
 
 def _cycles(study: StudyResults) -> list[StudyColumn]:
@@ -134,7 +134,7 @@ def details(study: StudyResults) -> list[dict[str, object]]:
 def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
     """All figures of a row, with units."""
     point = row.point
-    found = {
+    texts = {
         "Workload": point.workload,
         "Chip": point.chip,
         **dict(point.overrides),
@@ -171,7 +171,7 @@ def facts(study: StudyResults, row: Row) -> Mapping[str, str]:
         "Code": f"older: {row.code}" if row.code and row.code != study.code else row.code,
         "Key": row.key,
     }
-    return {label: text for label, text in found.items() if text}
+    return {label: text for label, text in texts.items() if text}
 
 
 STAGES = ("schedule", "packer", "bound", "simulation")

@@ -41,8 +41,8 @@ def print_answer(study: StudyResults, console: Console) -> None:
         console.print(ruled_table(design_heads(study), design_rows(study), title))
     if steps := step_rows(field_steps(study)):
         console.print(ruled_table(STEP_HEADS, steps, "What each step brings, all else equal"))
-    for error, found in failures(study)[:SHOWN_ERRORS]:
-        names = shortened([f"{row.point.workload} {study.label(row)}" for row in found], 3)
+    for error, points in failures(study)[:SHOWN_ERRORS]:
+        names = shortened([f"{row.point.workload} {study.label(row)}" for row in points], 3)
         print_line(console, f"failed: {names}")
         print_line(console, f"  {error.strip().splitlines()[0]}")
 

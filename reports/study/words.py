@@ -25,19 +25,19 @@ NAMED = 3
 def answer(study: StudyResults) -> list[str]:
     """The answer: how much of the study is done, and how the planners compare."""
     ranked = [_metric_words(study, metric) for metric in study.metrics]
-    found = (_coverage(study), requirement_words(study), design_words(study), *ranked, _failures(study))
-    return [each for each in found if each]
+    sentences = (_coverage(study), requirement_words(study), design_words(study), *ranked, _failures(study))
+    return [each for each in sentences if each]
 
 
 def _metric_words(study: StudyResults, metric: StudyMetric) -> str:
     """The best planner by a metric, its median gap, and how the others differ."""
-    found = study.rankings[metric.key]
-    first, *others = found.scores
+    ranking = study.rankings[metric.key]
+    first, *others = ranking.scores
     by = "By peak" if metric is PEAK else "By cycles"
-    on = plural(found.cases, "case")
+    on = plural(ranking.cases, "case")
     if not others:
         return f"{by}, {first.planner} {_how_near(first)} on {on}."
-    all_of_them = "both planners" if len(others) == 1 else f"all {len(found.scores)} planners"
+    all_of_them = "both planners" if len(others) == 1 else f"all {len(ranking.scores)} planners"
     words = f"{by}, over the {on} that {all_of_them} answered, {_first_words(first)}"
     listed_others = "; ".join(_other_words(other, first) for other in others[:NAMED])
     rest = len(others) - NAMED

@@ -48,18 +48,18 @@ def pick(builder: ProgramBuilder, name: str, whole: Value, slices: int, shape: S
 
 def hand_over(builder: ProgramBuilder, loop: str, following: Mapping[str, Value]) -> None:
     """Append copies of ``following``, their next values, to the carried tensors, as if all at once."""
-    found = dict(following)
-    order = list(found)
+    values = dict(following)
+    order = list(values)
     saved: dict[str, Value] = {}
     for index, tensor in enumerate(order):
-        value = found[tensor]
+        value = values[tensor]
         if value.name not in order[:index]:
             continue
         # An earlier copy will have overwritten it.
         if value.name not in saved:
             saved[value.name] = builder.elementwise("copy", f"{loop}.{value.name}.old", [value])
-        found[tensor] = saved[value.name]
-    for tensor, value in found.items():
+        values[tensor] = saved[value.name]
+    for tensor, value in values.items():
         if value.name != tensor:
             builder.elementwise("copy", f"{loop}.{tensor}.next", [value], outputs=[tensor])
 

@@ -39,10 +39,10 @@ def checked_graph(
         raise fault(node, f"it has no sub-graph {attribute}")
     if len(graph.input) != inputs:
         raise fault(node, f"its sub-graph {attribute} has {len(graph.input)} inputs and must have {inputs}")
-    found = len(graph.output)
-    if found < outputs or (found > outputs and not more):
-        raise fault(node, f"its sub-graph {attribute} has {found} outputs and must have {outputs}")
-    if more and len(node.outputs) > found - (node.op == "Loop"):
+    declared = len(graph.output)
+    if declared < outputs or (declared > outputs and not more):
+        raise fault(node, f"its sub-graph {attribute} has {declared} outputs and must have {outputs}")
+    if more and len(node.outputs) > declared - (node.op == "Loop"):
         raise fault(node, f"it has {len(node.outputs)} outputs, more than its sub-graph {attribute} gives")
     return graph
 

@@ -132,11 +132,11 @@ def _crossing(left: _Line, right: _Line, first: int, or_equal: bool) -> CountedI
 
 def _earlier(body: LoopBody, names: Sequence[str], depth: int) -> CountedIterations | None:
     """The end of a loop that goes on while all of ``names`` hold."""
-    found = [_until(body, name, depth - 1) for name in names]
-    known = [each for each in found if each is not None]
+    counts = [_until(body, name, depth - 1) for name in names]
+    known = [each for each in counts if each is not None]
     if not known:
         return None
-    exact = len(known) == len(found) and all(each.exact for each in known)
+    exact = len(known) == len(counts) and all(each.exact for each in known)
     return CountedIterations(min(each.most for each in known), exact)
 
 

@@ -65,11 +65,11 @@ class OnnxNode:
         """This node for the onnx package: as the operator ``op`` of ONNX's own, if given, with at ``most`` so
         many inputs and only those of its attributes that are ``known``."""
         make = module("onnx.helper").make_attribute
-        found = module("onnx").NodeProto(op_type=op or self.op, domain="" if op else self.domain)
-        found.input[:], found.output[:] = self.inputs[:most], self.outputs
+        proto = module("onnx").NodeProto(op_type=op or self.op, domain="" if op else self.domain)
+        proto.input[:], proto.output[:] = self.inputs[:most], self.outputs
         stored = self.stored or [make(name, value) for name, value in self.attributes.items()]
-        found.attribute.extend(each for each in stored if known is None or each.name in known)
-        return found
+        proto.attribute.extend(each for each in stored if known is None or each.name in known)
+        return proto
 
     def input(self, index: int) -> str:
         """The name of an input, empty where the node leaves it out."""
@@ -221,9 +221,9 @@ def unused_name(name: str, taken: Container[str]) -> str:
 
 def unique_name(name: str, taken: set[str]) -> str:
     """Return ``unused_name`` and add it to ``taken``."""
-    found = unused_name(name, taken)
-    taken.add(found)
-    return found
+    unique = unused_name(name, taken)
+    taken.add(unique)
+    return unique
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

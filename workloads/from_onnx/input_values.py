@@ -25,19 +25,19 @@ def shapes_by_values(
     Raises BadInput for a value of what is not an input.
     """
     declared = {info.name: declared_shape(info) for info in graph.input}
-    found = dict(shapes)
+    completed = dict(shapes)
     for name, numbers in values.items():
         if name not in declared:
             what = f"--value names {shown(name)}, which is not an input of the model"
             raise BadInput(what, hint=suggest(name, declared, "its inputs are"))
         match declared[name]:
             case None:
-                found.setdefault(name, () if len(numbers) == 1 else (len(numbers),))
+                completed.setdefault(name, () if len(numbers) == 1 else (len(numbers),))
             case (str(size),) if size not in shapes:
-                found.setdefault(name, (len(numbers),))
+                completed.setdefault(name, (len(numbers),))
             case _:
                 pass
-    return found
+    return completed
 
 
 def given_inputs(facts: Mapping[str, Fact], values: Mapping[str, Sequence[float]]) -> dict[str, Fact]:

@@ -64,17 +64,17 @@ def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[st
         contrib = contrib_outputs(node, facts)
         if contrib is not None or (node.domain and standard is None):
             return contrib or {}
-        found = (
+        outputs = (
             _on_integers(node, facts)
             if node.op in ON_INTEGERS and node.written
             else _onnx_inference(node, standard or node.op, facts, _version(node, opsets))
         )
     except FAULTS as error:
         raise fault(node, _reason(error)) from None
-    if node.op in SAME_AS_INPUT and node.input(0) and found.get(node.output, (0, None))[1] is None:
+    if node.op in SAME_AS_INPUT and node.input(0) and outputs.get(node.output, (0, None))[1] is None:
         first = facts[node.input(0)]
-        found[node.output] = (first.element, first.shape)
-    return found
+        outputs[node.output] = (first.element, first.shape)
+    return outputs
 
 
 def _version(node: OnnxNode, opsets: Mapping[str, int]) -> int | None:
@@ -88,8 +88,8 @@ def _on_integers(node: OnnxNode, facts: Mapping[str, Fact]) -> Outputs:
         name: replace(facts[name], element=FLOAT) if facts[name].element == kept else facts[name]
         for name in node.reads
     }
-    found = _onnx_inference(node, node.op, floats, None)
-    return {name: (kept, shape) for name, (_, shape) in found.items()}
+    outputs = _onnx_inference(node, node.op, floats, None)
+    return {name: (kept, shape) for name, (_, shape) in outputs.items()}
 
 
 def _onnx_inference(node: OnnxNode, op: str, facts: Mapping[str, Fact], version: int | None) -> Outputs:

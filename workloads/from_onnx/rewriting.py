@@ -33,10 +33,10 @@ again where the transposes between them are left out."""
 def rewritten(nodes: Sequence[OnnxNode], facts: dict[str, Fact], kept: Iterable[str]) -> list[OnnxNode]:
     """``nodes`` and those of their sub-graphs after all rewrites; ``kept`` are the graph's results."""
     kept = tuple(kept)
-    found = [_inside(node, facts) for node in nodes]
+    result = [_inside(node, facts) for node in nodes]
     for rewrite in REWRITES:
-        found = rewrite(view_of(found, facts, kept), found)
-    return found
+        result = rewrite(view_of(result, facts, kept), result)
+    return result
 
 
 def _inside(node: OnnxNode, facts: dict[str, Fact]) -> OnnxNode:

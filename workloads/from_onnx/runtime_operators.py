@@ -40,10 +40,10 @@ def standard_nodes(node: OnnxNode, taken: set[str]) -> list[OnnxNode]:
     form = FORMS.get((node.domain, node.op))
     if form is None:
         return [node]
-    found = _in_form(node, form)
-    if found.op == "FusedConv" and found.input(3):
-        return _with_residual(found, taken)
-    return _between_transposes(found, taken) if last or node.op in ALWAYS_LAST else [found]
+    formed = _in_form(node, form)
+    if formed.op == "FusedConv" and formed.input(3):
+        return _with_residual(formed, taken)
+    return _between_transposes(formed, taken) if last or node.op in ALWAYS_LAST else [formed]
 
 
 def _in_form(node: OnnxNode, form: OperatorForm) -> OnnxNode:

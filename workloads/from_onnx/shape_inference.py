@@ -201,16 +201,16 @@ class Inference:
     def _shapes(self, node: OnnxNode) -> dict[str, tuple[int, tuple[int, ...] | None]]:
         """Element type and shape of each output; where inference gives none, what the file declares."""
         try:
-            found = schema_outputs(node, self.facts, self.opsets)
+            outputs = schema_outputs(node, self.facts, self.opsets)
         except BadInput as error:
             raise Unshaped(error.what, hint=error.hint) from None
         for name in node.writes:
-            element, shape = found.get(name, (0, None))
+            element, shape = outputs.get(name, (0, None))
             given_element, given_shape = self.declared.get(name, (0, None))
-            found[name] = (element or given_element, shape if shape is not None else given_shape)
-        if any(found[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
-            return self._shapes_in_one_iteration(node, found)
-        return found
+            outputs[name] = (element or given_element, shape if shape is not None else given_shape)
+        if any(outputs[n][1] is None for n in node.writes) and any(n in self.examples for n in node.reads):
+            return self._shapes_in_one_iteration(node, outputs)
+        return outputs
 
     def _data_dependent(self, node: OnnxNode, name: str) -> tuple[int, ...] | None:
         """The shape of an output that ``--shape`` gives or the operands bound; None for others."""
@@ -225,16 +225,16 @@ class Inference:
             )
         return bound.shape if bound is not None else None
 
-    def _shapes_in_one_iteration(self, node: OnnxNode, found: Outputs) -> Outputs:
+    def _shapes_in_one_iteration(self, node: OnnxNode, outputs: Outputs) -> Outputs:
         """Add shapes that depend on the iteration, as the last counter and first carried values give them."""
         example = schema_outputs(node, self._with_examples(node), self.opsets)
         for name in node.writes:
-            if found[name][1] is None and example.get(name, (0, None))[1] is not None:
+            if outputs[name][1] is None and example.get(name, (0, None))[1] is not None:
                 taken = list(example[name][1] or ())
                 what = f"the shape of {name!r} depends on the iteration of the loop; {taken} is taken"
                 self.approximate(node, what)
-                found[name] = example[name]
-        return found
+                outputs[name] = example[name]
+        return outputs
 
     def _with_examples(self, node: OnnxNode) -> dict[str, Fact]:
         facts = {name: self.facts[name] for name in node.reads}
@@ -263,12 +263,12 @@ def declarations(
     graph: GraphProto, symbols: Mapping[str, int]
 ) -> dict[str, tuple[int, tuple[int, ...] | None]]:
     """Element type and shape that the file declares; no shape where ``symbols`` leave a size open."""
-    found: dict[str, tuple[int, tuple[int, ...] | None]] = {}
+    declared: dict[str, tuple[int, tuple[int, ...] | None]] = {}
     for info in (*graph.value_info, *graph.output):
         sizes = [symbols.get(d, d) if isinstance(d, str) else d for d in declared_shape(info) or ("?",)]
         fixed = tuple(d for d in sizes if isinstance(d, int))
         scalar = declared_shape(info) == ()
         whole = () if scalar else fixed if len(fixed) == len(sizes) else None
-        if whole is not None or info.name not in found:
-            found[info.name] = (info.type.tensor_type.elem_type, whole)
-    return found
+        if whole is not None or info.name not in declared:
+            declared[info.name] = (info.type.tensor_type.elem_type, whole)
+    return declared

@@ -12,12 +12,12 @@ from workloads.from_onnx.onnx_package import GraphProto, inner_graphs, module
 def outside(body: Iterable[OnnxNode], results: Iterable[str], inputs: Iterable[str] = ()) -> tuple[str, ...]:
     """The tensors of the surrounding graph that ``body`` reads, or that are its results unchanged."""
     own = {*inputs}
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in body:
-        found.update(dict.fromkeys(name for name in node.reads if name not in own))
+        names.update(dict.fromkeys(name for name in node.reads if name not in own))
         own |= {*node.writes}
-    found.update(dict.fromkeys(name for name in results if name and name not in own))
-    return tuple(found)
+    names.update(dict.fromkeys(name for name in results if name and name not in own))
+    return tuple(names)
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -77,12 +77,12 @@ def needed(nodes: Sequence[OnnxNode], wanted: Iterable[str]) -> list[OnnxNode]:
     for node in reversed(nodes):
         if not wanted.intersection(node.writes):
             continue
-        found = node
+        cut = node
         if node.control is not None:
             is_if = len(node.control.bodies) > 1
-            found = (_cut_if if is_if else _cut_loop)(node, node.control, wanted)
-        kept.append(found)
-        wanted.update(found.reads)
+            cut = (_cut_if if is_if else _cut_loop)(node, node.control, wanted)
+        kept.append(cut)
+        wanted.update(cut.reads)
     return kept[::-1]
 
 

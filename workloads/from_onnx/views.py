@@ -25,18 +25,18 @@ def join_views(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     sources: dict[str, str] = {}
     firsts: dict[tuple[str, tuple[int, ...]], str] = {}
     read: dict[str, str] = {}
-    found: list[OnnxNode] = []
+    joined: list[OnnxNode] = []
     for node in nodes:
         if _is_view(view, node):
             source = sources[node.output] = sources.get(node.input(0), node.input(0))
             firsts.setdefault((source, view.facts[source].shape), source)
             read[node.output] = firsts.setdefault((source, view.facts[node.output].shape), node.output)
-            found.append(replace(node, op="Identity", inputs=(source,), attributes={}))
+            joined.append(replace(node, op="Identity", inputs=(source,), attributes={}))
         elif node.control is None:
-            found.append(replace(node, inputs=tuple(read.get(name, name) for name in node.inputs)))
+            joined.append(replace(node, inputs=tuple(read.get(name, name) for name in node.inputs)))
         else:
-            found.append(node)
-    return live_nodes(found, view.kept)
+            joined.append(node)
+    return live_nodes(joined, view.kept)
 
 
 def _is_view(view: GraphView, node: OnnxNode) -> bool:

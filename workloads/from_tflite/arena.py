@@ -65,7 +65,7 @@ def arena_requests(model: TfliteModel) -> tuple[ArenaRequest, ...]:
     the kernels' memory by subgraph and operator. Raises BadInput for subgraphs that run each other."""
     marking = _Marking(model)
     _mark(marking, 0, 0)
-    found: list[ArenaRequest] = []
+    requests: list[ArenaRequest] = []
     number = 0
     for graph_number, graph in enumerate(model.subgraphs):
         handles = {output for op in graph.operators if op.name == "VAR_HANDLE" for output in op.outputs}
@@ -74,15 +74,15 @@ def arena_requests(model: TfliteModel) -> tuple[ArenaRequest, ...]:
                 life = marking.tensors.get((graph_number, place), _Lifetime())
                 name = short_name(tensor.name) or f"tensor {number}"
                 scopes, accesses = (life.first, life.last), (life.reads, life.writes)
-                found.append(ArenaRequest(name, aligned(tensor_bytes(tensor)), *scopes, number, *accesses))
+                requests.append(ArenaRequest(name, aligned(tensor_bytes(tensor)), *scopes, number, *accesses))
             number += 1
     for graph_number, graph in enumerate(model.subgraphs):
         for place, op in enumerate(graph.operators):
             for size in scratch(graph, op):
                 life = marking.kernels.get((graph_number, place), _Lifetime())
                 name = f"memory of {op.name} {place}"
-                found.append(ArenaRequest(name, aligned(size), life.first, life.last, None))
-    return tuple(found)
+                requests.append(ArenaRequest(name, aligned(size), life.first, life.last, None))
+    return tuple(requests)
 
 
 def aligned(size: int) -> int:
@@ -156,11 +156,11 @@ def subgraphs_of(op: TfliteOperator, model: TfliteModel) -> list[int]:
         "CALL_ONCE": ("InitSubgraphIndex",),
         "WHILE": ("CondSubgraphIndex", "BodySubgraphIndex"),
     }
-    found = [op.integer(name, -1) for name in fields.get(op.name, ())]
-    for number in found:
+    numbers = [op.integer(name, -1) for name in fields.get(op.name, ())]
+    for number in numbers:
         if not 0 <= number < len(model.subgraphs):
             raise BadInput(f"operator {op.name}: there is no subgraph {number}")
-    return found
+    return numbers
 
 
 def scratch(graph: TfliteSubgraph, op: TfliteOperator) -> list[int]:

@@ -277,14 +277,14 @@ class _FlatbufferReader:
         """The numbers, texts and lists of numbers of a table of options, by the names of their readers."""
         holder = getattr(package(), kind)()
         holder.Init(table.Bytes, table.Pos)
-        found: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         for name in _fields(dir(holder)):
             if hasattr(holder, f"{name}Length"):
-                found[name] = self._numbers(getattr(holder, f"{name}Length")(), getattr(holder, name))
+                options[name] = self._numbers(getattr(holder, f"{name}Length")(), getattr(holder, name))
             else:
                 value = getattr(holder, name)()
-                found[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        return found
+                options[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        return options
 
 
 def _zero_channels(shape: Sequence[int], kind: str, stored: NDArray[Any]) -> int:

@@ -84,13 +84,13 @@ def _table(builder: Any, kind: str, fields: Mapping[str, int]) -> int:
     getattr(tflite, f"{kind}Start")(builder)
     for name, value in fields.items():
         getattr(tflite, f"{kind}Add{name}")(builder, value)
-    found: int = getattr(tflite, f"{kind}End")(builder)
-    return found
+    offset: int = getattr(tflite, f"{kind}End")(builder)
+    return offset
 
 
 def _vector(builder: Any, start: Callable[[Any, int], object], targets: Sequence[int]) -> int:
     start(builder, len(targets))
     for target in reversed(targets):
         builder.PrependUOffsetTRelative(target)
-    found: int = builder.EndVector()
-    return found
+    offset: int = builder.EndVector()
+    return offset

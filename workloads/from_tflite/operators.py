@@ -173,8 +173,10 @@ def reduction(at: SubgraphContext, op: TfliteOperator) -> None:
 def arg_reduction(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands x and the axis."""
     axis = (at.integers(op.input(1)) or (-1,))[0]
-    found = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
-    at.node("ArgMax" if op.name == "ARG_MAX" else "ArgMin", [at.name(op.input(0))], at.outputs(op), found)
+    attributes = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
+    at.node(
+        "ArgMax" if op.name == "ARG_MAX" else "ArgMin", [at.name(op.input(0))], at.outputs(op), attributes
+    )
 
 
 @operator("CONCATENATION")

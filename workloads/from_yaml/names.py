@@ -123,18 +123,18 @@ class NameTable:
             self._define(TensorDefinition(name, place, (*here, "ops"), self.ops[here], (whole,)))
         self._define_block(op.ops, (*here, "ops"), frozenset())
 
-    def _define(self, found: TensorDefinition, results: frozenset[str] = frozenset()) -> None:
+    def _define(self, definition: TensorDefinition, results: frozenset[str] = frozenset()) -> None:
         """Add a definition; ``results`` are names that an arm and its ``if`` may both define."""
-        self._check(found.name, found.path)
-        if found.name in results:
-            key = (found.block, found.name)
+        self._check(definition.name, definition.path)
+        if definition.name in results:
+            key = (definition.block, definition.name)
             if key in self._arm_results:
-                self._refuse_twice("tensor", found.name, found.path, self._arm_results[key].path)
-            self._arm_results[key] = found
+                self._refuse_twice("tensor", definition.name, definition.path, self._arm_results[key].path)
+            self._arm_results[key] = definition
             return
-        if found.name in self.tensors:
-            self._refuse_twice("tensor", found.name, found.path, self.tensors[found.name].path)
-        self.tensors[found.name] = found
+        if definition.name in self.tensors:
+            self._refuse_twice("tensor", definition.name, definition.path, self.tensors[definition.name].path)
+        self.tensors[definition.name] = definition
 
     def outputs(self, op: SimpleOp, path: KeyPath) -> Iterator[tuple[str, KeyPath]]:
         """The name of each output of an op, with the key that defines it."""
@@ -184,21 +184,21 @@ class NameTable:
 
         ``reader`` are the outputs of that op.
         """
-        found = self.tensors.get(name)
-        if found is None:
+        definition = self.tensors.get(name)
+        if definition is None:
             self._refuse_undefined(name, path, visible)
-        line = self.document.place(found.path).line
-        if block[: len(found.block)] != found.block:
-            self._refuse_hidden(found, line, path)
-        if block == found.block:
-            self._refuse_around_exits(found, line, path)
+        line = self.document.place(definition.path).line
+        if block[: len(definition.block)] != definition.block:
+            self._refuse_hidden(definition, line, path)
+        if block == definition.block:
+            self._refuse_around_exits(definition, line, path)
         cycle = self._cycle(name, reader)
         if cycle:
             what = f"the ops form a cycle: {' -> '.join(cycle)}"
             hint = "let one of them read an earlier tensor; between iterations of a loop, use 'carry'"
             self.refuse(path, what, hint)
-        what = f"'{name}' is read before it is defined, by '{found.op}' on line {line}"
-        self.refuse(path, what, f"ops run in the order of the file: move '{found.op}' before this op")
+        what = f"'{name}' is read before it is defined, by '{definition.op}' on line {line}"
+        self.refuse(path, what, f"ops run in the order of the file: move '{definition.op}' before this op")
 
     def _refuse_undefined(self, name: str, path: KeyPath, visible: Sequence[str]) -> NoReturn:
         gives = next(((p, op) for p, op in self.nodes if self.ops[p] == name), None)
@@ -209,33 +209,38 @@ class NameTable:
         where = suggest(name, visible, "tensors here are") or "there are none yet: add one to 'inputs'"
         self.refuse(path, f"unknown tensor {shown(name)}", where)
 
-    def _refuse_hidden(self, found: TensorDefinition, line: int, path: KeyPath) -> NoReturn:
-        if found.block[:-1] in self.ops:
-            owner = self.ops[found.block[:-1]]
-            what = f"'{found.name}' (line {line}) exists only inside the loop '{owner}'"
-            last = f"carry: {{H: {{from: FIRST, next: {found.name}}}}} in '{owner}', and read H"
-            hint = f"write collect: {{ALL: {found.name}}} or {last}"
+    def _refuse_hidden(self, definition: TensorDefinition, line: int, path: KeyPath) -> NoReturn:
+        if definition.block[:-1] in self.ops:
+            owner = self.ops[definition.block[:-1]]
+            what = f"'{definition.name}' (line {line}) exists only inside the loop '{owner}'"
+            last = f"carry: {{H: {{from: FIRST, next: {definition.name}}}}} in '{owner}', and read H"
+            hint = f"write collect: {{ALL: {definition.name}}} or {last}"
         else:
-            end = -2 if found.block[:-2] in self.ops else -3
-            owner, arm = self.ops[found.block[:end]], found.block[end + 1]
-            what = f"'{found.name}' (line {line}) exists only inside the arm '{arm}' of '{owner}'"
-            outputs = f"outputs: {{RESULT: {{{arm}: {found.name}, ...}}}}"
+            end = -2 if definition.block[:-2] in self.ops else -3
+            owner, arm = self.ops[definition.block[:end]], definition.block[end + 1]
+            what = f"'{definition.name}' (line {line}) exists only inside the arm '{arm}' of '{owner}'"
+            outputs = f"outputs: {{RESULT: {{{arm}: {definition.name}, ...}}}}"
             hint = f"write {outputs} in '{owner}', and read RESULT"
         self.refuse(path, what, hint)
 
-    def _refuse_around_exits(self, found: TensorDefinition, line: int, path: KeyPath) -> None:
+    def _refuse_around_exits(self, definition: TensorDefinition, line: int, path: KeyPath) -> None:
         """Refuse reads that cross the end of a list with exits: inside the list, the outputs of the ``if``
         with exits do not exist yet; outside, tensors made after an exit exist only where it was not taken."""
-        depth = len(found.block)
-        leaving = [p for p, op in self.nodes if p[:-1] == found.block and isinstance(op, IfOp) and exits(op)]
-        inside = path[:depth] == found.block
-        if inside and found.path[:-2] in leaving:
-            what = f"'{found.name}' exists only after the end of this list: '{found.op}' (line {line}) exits"
+        depth = len(definition.block)
+        leaving = [
+            p for p, op in self.nodes if p[:-1] == definition.block and isinstance(op, IfOp) and exits(op)
+        ]
+        inside = path[:depth] == definition.block
+        if inside and definition.path[:-2] in leaving:
+            why = f"'{definition.op}' (line {line}) exits"
+            what = f"'{definition.name}' exists only after the end of this list: {why}"
             self.refuse(path, what, "read a tensor that the arm without exit makes")
-        if not inside and leaving and leaving[0] < found.path[: depth + 1]:
+        if not inside and leaving and leaving[0] < definition.path[: depth + 1]:
             gate = self.ops[leaving[0]]
-            what = f"'{found.name}' (line {line}) does not exist on every path: '{gate}' may exit before it"
-            outputs = f"outputs: {{RESULT: {{ARM: TENSOR, OTHER: {found.name}}}}}"
+            what = (
+                f"'{definition.name}' (line {line}) does not exist on every path: '{gate}' may exit before it"
+            )
+            outputs = f"outputs: {{RESULT: {{ARM: TENSOR, OTHER: {definition.name}}}}}"
             hint = f"write {outputs} in '{gate}', and read RESULT"
             self.refuse(path, what, hint)
 
@@ -243,8 +248,8 @@ class NameTable:
         """A cycle of tensors from ``name`` to itself, each read by the op that makes the next; or none."""
         nx: Any = import_module("networkx")  # slow to import, needed only for this message
         graph = nx.DiGraph()
-        for found in self.tensors.values():
-            graph.add_edges_from((used, found.name) for used in found.uses)
+        for definition in self.tensors.values():
+            graph.add_edges_from((used, definition.name) for used in definition.uses)
         for start in reader:
             if start == name:
                 return [name, name]
@@ -270,10 +275,10 @@ def walk(block: Sequence[AnyNode], path: KeyPath) -> Iterator[tuple[KeyPath, Any
 
 def arm_block(op: IfOp, path: KeyPath, arm: str) -> tuple[Sequence[AnyNode], KeyPath]:
     """The ops of an arm of the ``if`` at ``path``, and the path of their list."""
-    found = op.arms[arm]
-    if isinstance(found, IfArm):
-        return found.ops, (*path, "arms", arm, "ops")
-    return found, (*path, "arms", arm)
+    arm_nodes = op.arms[arm]
+    if isinstance(arm_nodes, IfArm):
+        return arm_nodes.ops, (*path, "arms", arm, "ops")
+    return arm_nodes, (*path, "arms", arm)
 
 
 def exits(op: IfOp) -> frozenset[str]:

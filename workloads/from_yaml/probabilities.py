@@ -17,17 +17,17 @@ Chances = tuple[tuple[int, Fraction], ...]
 
 def probabilities_of(op: IfOp, path: KeyPath, names: NameTable) -> dict[str, Fraction]:
     """The probabilities that the arms of an ``if`` state. Raises BadInput where they cannot add up to 1."""
-    found = {
+    chances = {
         name: _exactly(arm.probability)
         for name, arm in op.arms.items()
         if isinstance(arm, IfArm) and arm.probability is not None
     }
-    total = sum(found.values(), Fraction(0))
-    if total > 1 or (len(found) == len(op.arms) and total != 1):
+    total = sum(chances.values(), Fraction(0))
+    if total > 1 or (len(chances) == len(op.arms) and total != 1):
         what = f"the probabilities of the arms of '{names.ops[path]}' add up to {float(total):g}"
         hint = "let them add up to 1; an arm without a probability has what the others leave"
         names.refuse((*path, "arms"), what, hint)
-    return found
+    return chances
 
 
 def iterations_of(op: LoopOp, path: KeyPath, names: NameTable) -> tuple[int, Chances]:

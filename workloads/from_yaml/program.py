@@ -73,8 +73,8 @@ class _Scope:
     """The reason for an error message, where there is no ``previous``."""
 
     def find(self, name: str) -> Value | None:
-        found = self.values.get(name)
-        return self.outer.find(name) if found is None and self.outer else found
+        value = self.values.get(name)
+        return self.outer.find(name) if value is None and self.outer else value
 
     def visible(self) -> Iterator[str]:
         yield from reversed(self.values)
@@ -315,10 +315,10 @@ class _WorkloadLoader:
         self, carries: Mapping[str, LoopCarry], path: KeyPath, inner: _Scope, carried: Mapping[str, Value]
     ) -> None:
         """Copy the carried tensors' next values to where the next iteration reads them."""
-        found: dict[str, Value] = {}
+        following: dict[str, Value] = {}
         for tensor, carry in carries.items():
             where = (*path, "carry", tensor, "next")
-            value = found[tensor] = self._find(carry.next, where, inner)
+            value = following[tensor] = self._find(carry.next, where, inner)
             old = carried[tensor]
             if value.name == tensor:
                 hint = "name the tensor with its next value; a tensor that never changes need not be carried"
@@ -326,7 +326,7 @@ class _WorkloadLoader:
             if (value.shape, value.dtype) != (old.shape, old.dtype):
                 what = f"'{carry.next}' is {_described(value)}, and '{tensor}' is {_described(old)}"
                 self.names.refuse(where, what, "both must have the same shape and dtype")
-        hand_over(self.builder, self.names.ops[path], found)
+        hand_over(self.builder, self.names.ops[path], following)
 
     # -- outputs and sizes ---------------------------------------------------------------------
 

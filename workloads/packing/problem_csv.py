@@ -167,11 +167,11 @@ class _BufferRow:
     def __init__(self, columns: _Columns, line: CsvLine) -> None:
         self.columns = columns
         self.line = line
-        wanted, found = len(columns.head.cells), len(line.cells)
-        if wanted != found:
-            what = f"the row has {found} cells, the header {wanted}"
+        wanted, given = len(columns.head.cells), len(line.cells)
+        if wanted != given:
+            what = f"the row has {given} cells, the header {wanted}"
             hint = "write one cell for each column, and quote a cell with a comma in it"
-            raise BadInput(what, where=line.place(min(wanted, found - 1)), hint=hint)
+            raise BadInput(what, where=line.place(min(wanted, given - 1)), hint=hint)
 
     def text(self, name: str) -> str:
         at = self.columns.at
@@ -283,7 +283,7 @@ class _BufferRelations:
 
     def pairs(self, column: str) -> tuple[tuple[str, str], ...]:
         """The pairs of a column, each once, even where both rows name each other."""
-        found: dict[tuple[str, str], tuple[str, str]] = {}
+        named: dict[tuple[str, str], tuple[str, str]] = {}
         for row in self.rows if self.rows and column in self.rows[0].columns.at else ():
             name = row.text("id")
             for other in row.names(column):
@@ -294,8 +294,8 @@ class _BufferRelations:
                     what = f"buffer {shown(name)} is to be {_WORDS[column]} the unknown buffer {shown(other)}"
                     hint = suggest(other, self.by_name, "separate names with ; where ids are")
                     raise BadInput(what, where=row.place(column), hint=hint)
-                found.setdefault((min(name, other), max(name, other)), (name, other))
-        return tuple(found.values())
+                named.setdefault((min(name, other), max(name, other)), (name, other))
+        return tuple(named.values())
 
 
 _WORDS = {"separate": "separate from", "apart": "apart from"}

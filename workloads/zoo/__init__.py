@@ -38,8 +38,8 @@ _NO_OPTIONS: Mapping[str, str] = {}
 
 def networks(*groups: str) -> tuple[BuiltInNetwork, ...]:
     """Return the built-in networks of these groups of the catalogue, by default of all, sorted by name."""
-    found = map(catalogue.group, groups or catalogue.GROUPS)
-    return tuple(sorted(chain.from_iterable(found), key=lambda network: network.name))
+    members = map(catalogue.group, groups or catalogue.GROUPS)
+    return tuple(sorted(chain.from_iterable(members), key=lambda network: network.name))
 
 
 def chosen(

@@ -49,10 +49,10 @@ def heads(at: LayeredNetwork, name: str, texts: Sequence[str]) -> Value:
     (tokens, width), seen = q.shape, keys.shape[0]
     scores = Matmul(tokens, width // number, seen, number, False, right_transposed=True)
     # The rows of one head lie apart in all three.
-    (found,) = at.net.emit(
+    (made,) = at.net.emit(
         "matmul", f"{name}.scores", scores, [q, keys], [(number, tokens, seen)], whole=[0, 1]
     )
-    shares = at.net.vector("softmax", f"{name}.softmax", [found], attributes=AlongAxis(2, seen))
+    shares = at.net.vector("softmax", f"{name}.softmax", [made], attributes=AlongAxis(2, seen))
     mixed = Matmul(tokens, seen, width // number, number, False)
     return at.net.emit("matmul", f"{name}.mixed", mixed, [shares, values], [q.shape], whole=[1])[0]
 

@@ -214,6 +214,7 @@ class PathSearch:
         self.rest = _Rests(self.amounts, columns, self.kept, self.grid)
         self.known: PathRests | None = None
         self.stretches: dict[tuple[int, int], Border | None] = {}
+        self.fitting: dict[int, bool] = {}
         self._begin(NEVER)
 
     def _begin(self, most: int) -> None:
@@ -292,11 +293,25 @@ class PathSearch:
             self.ways += len(stretch.choices) * len(border.room)
             limit = Limit(self.most, self._rests()[stop])
             found = self.link(start, stop, take_ways(self.columns, stretch, border, reached, limit), True)
-        alone = stop == start + 1 and not self.columns.for_plan
-        if self.columns.any_way(start, stop) or (alone and not found):
+        alone = stop == start + 1 and not self.columns.for_plan and not found
+        if self.columns.any_way(start, stop) or (alone and not self._fits(start)):
             table = _any_way(self.amounts, self.columns, start, stop)
             reach(table, reached)
             self.link(start, stop, table, False)
+
+    def _fits(self, run: int) -> bool:
+        """Whether an op fits in a listed way, one that takes more than the limit too."""
+        if self.most >= NEVER:
+            return False
+        if run not in self.fitting:
+            stretch, border = self.columns.stretch(run, run + 1), self.stretches[run, run + 1]
+            before, after = (self.borders[at].times.copy() for at in (run, run + 1))
+            reached, limit = BorderTimes(self.grid.points, self.grid.width, before, after), self.grid.points
+            found = (
+                stretch and border and take_ways(self.columns, stretch, border, reached, Limit(NEVER, limit))
+            )
+            self.fitting[run] = found is not None and len(found) > 0
+        return self.fitting[run]
 
     def link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
         """Keep the ways from one border to another, and return how many they are."""

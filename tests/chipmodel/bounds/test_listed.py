@@ -103,3 +103,15 @@ def test_an_op_that_fits_in_no_listed_way_may_have_any() -> None:
     found = listed_bound(program, target, {}, True, PlanWays())
     assert found is not None
     assert 0 < found.cycles < 10**9
+
+
+def test_a_limit_lowers_no_bound_that_it_does_not_exclude() -> None:
+    """An op all of whose ways take more than the limit has no other way because of that: only an op that fits
+    in none may run in any way whatever."""
+    program = reuse(load("zoo:micronet_kws"), "all")
+    chip = load_chip("corstone-300").with_memory(44_432)
+    bound = listed_bound(program, chip, {}, True, PlanWays())
+    limited = listed_bound(program, chip, {}, True, PlanWays(), most=452_310)
+    assert bound is not None
+    assert limited is not None
+    assert limited.cycles == bound.cycles

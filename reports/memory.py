@@ -153,11 +153,7 @@ def _short(total: int) -> str:
 def page(answer: MemoryAnswer) -> TablePage:
     """Both smallest plans, and the front with a chart of cycles against SharedMemory."""
     macs, again = macs_heads(answer), answer.recompute
-    bands = (
-        f", with any rows computed again; MACs are multiples of the network's, at most {again:g}"
-        if again
-        else ", without computing rows again"
-    )
+    limit = f" MACs are multiples of the network's, at most {again:g}." if again else ""
     marks = legend(answer)
     moving = " Hollow marks move tensors to Psram." if any(text[0] == "*" for text in marks) else ""
     chart = PageChart(
@@ -174,12 +170,9 @@ def page(answer: MemoryAnswer) -> TablePage:
             "Smallest SharedMemory",
             ("plan", ">B", ">size", ">cycles", *macs, "streamer"),
             smallest_rows(answer),
-            "Plans that fit, spill no tensor and run no op in stripes by itself: what leaves SharedMemory is "
-            "an output of the network that was whole. Weights pass through SharedMemory and are included. "
-            "The lower bound holds for such plans in this order of ops, with every order of loads, every "
-            "packing, and every cascade of up to 32 ops in any stripes, undivided or in 2, 3, 4, 6 or 8 "
-            f"bands of columns{bands}. Cascades named by hand may be longer or have more bands; ops that are "
-            "split into several may need less.",
+            "Plans that fit and move only inputs and outputs of the network to Psram. Weights pass through "
+            "SharedMemory and are included. The lower bound is that of this plan and of all listed ways to "
+            f"run ops in this order; ways that are not listed may need less.{limit}",
         ),
         PageTable(
             "cascades",

@@ -29,6 +29,8 @@ def headline(answer: MemoryAnswer) -> str:
     least = (
         f"No plan of the listed ways that moves inputs and outputs alone{limit} needs less than "
         f"{size(answer.lower_bound_bytes)}."
+        if answer.lower_bound_bytes
+        else "How little the listed ways need is not known: without the compiled kernel, or in time."
     )
     if alone.shared_memory_bytes == cascaded.shared_memory_bytes:
         return (
@@ -83,7 +85,9 @@ def _macs(answer: MemoryAnswer, plan: MemoryPlan | None) -> tuple[str, ...]:
 
 
 def gap(answer: MemoryAnswer) -> str:
-    """How far the smallest plan is above the lower bound, in percent."""
+    """How far the smallest plan is above the lower bound, in percent; ``unknown`` where there is none."""
+    if not answer.lower_bound_bytes:
+        return "unknown"
     return percent(
         ratio(answer.with_cascades.shared_memory_bytes - answer.lower_bound_bytes, answer.lower_bound_bytes)
     )

@@ -45,6 +45,12 @@ def test_the_headline_compares_both_sizes() -> None:
     assert "alone and computes at most 1.5 times the MACs needs" in headline(replace(ANSWER, recompute=1.5))
 
 
+def test_a_bound_that_is_not_known_is_none() -> None:
+    unknown = replace(ANSWER, lower_bound_bytes=0)
+    assert "is not known: without the compiled kernel" in headline(unknown)
+    assert smallest_rows(unknown)[-1][-1] == "gap unknown"
+
+
 def test_the_lower_bound_is_a_row_with_the_gap_of_the_smallest_plan() -> None:
     assert smallest_rows(ANSWER)[-1] == ("lower bound", "3,584", "3.5 KiB", "", "gap 14.3%")
     page = render_tables(page_of(ANSWER))

@@ -9,6 +9,7 @@ of a graph of segments, too, each with its columns kept; here rows of each tenso
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -113,9 +114,10 @@ class _Path(NamedTuple):
 
     def most_macs(self, further: int | None) -> int:
         """The most MACs along it: of a loop each of its iterations may compute so many more."""
-        ops = self.made.ops
-        times = max(ops.count(op) for op in ops)
-        return NEVER if further is None else sum(op.work.macs for op in ops) + times * further
+        if further is None:
+            return NEVER
+        times = max(Counter(op.name for op in self.made.ops).values())
+        return sum(op.work.macs for op in self.made.ops) + times * further
 
     def path(self, size: int, further: int | None, deadline: Deadline) -> FastestPath | None:
         """A path for so many bytes: the fastest one, or within a limit on MACs one of few NPU cycles."""

@@ -170,9 +170,8 @@ class ChainOps:
 
     def _tried(self, index: int, rows: Sequence[int], tried: Sequence[tuple[int, ...]]) -> list[int]:
         made = {each[index] for each in tried}
-        if (
-            self.tried.further_macs is not None
-        ):  # A step that begins again ends where its reader needs no more.
+        if self.tried.further_macs is not None:
+            # A step that begins again ends where its reader needs no more.
             made |= {*range(1, max(made))}
         return rows_tried(rows[index], made, self.chip.npu.rolling_buffers)
 

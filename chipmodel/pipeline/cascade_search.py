@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from chipmodel.bounds.columns import FastestWays
 from chipmodel.bounds.least_memory import least_memory
@@ -209,30 +210,36 @@ def rank(request: PlanRequest, path: Mapping[str, str] | None, planned: Planned)
     return False, not planned.fit(request.chip).psram.fits, cycles
 
 
-def named_ops(request: PlanRequest) -> tuple[str, ...]:
-    """The ops that ``--cascade`` names; none for ``auto`` and ``off``. Raises BadInput for unknown ones."""
+def named_cascades(request: PlanRequest) -> tuple[tuple[str, ...], ...]:
+    """The ops that ``--cascade`` names: ``a,b+c,d`` are two groups, between which no cascade goes. None for
+    ``auto`` and ``off``. Raises BadInput for unknown ops."""
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         return ()
-    names = tuple(name.strip() for name in request.cascade.split(",") if name.strip())
     known = [op.name for op in request.program.ops()]
-    for name in names:
+    groups: list[list[str]] = [[]]
+    for word in request.cascade.split(","):
+        # The name of an op may have the sign that divides groups.
+        first, *others = [word.strip()] if word.strip() in known else map(str.strip, word.split("+"))
+        groups[-1].append(first)
+        groups += [[name] for name in others]
+    for name in filter(None, chain.from_iterable(groups)):
         if name not in known:
             raise BadInput(
                 f"--cascade names {name!r}, which is not an op", hint=suggest(name, known, "its ops are")
             )
-    return names
+    return tuple(tuple(filter(None, group)) for group in groups)
 
 
 def _pooled(program: Program, chip: Chip) -> Program:
     """The program with the convolutions and poolings as one that the chip's tool runs so."""
-    return with_cascades(program, cascades_of(program, chip, pooled_as_made(program, chip)))
+    return with_cascades(program, cascades_of(program, chip, [pooled_as_made(program, chip)]))
 
 
 def _named(request: PlanRequest, in_stripes: bool) -> Program:
-    """The program with the cascades that the user names: neighbours among the ops are one cascade."""
-    program, chip, names = request.program, request.chip, named_ops(request)
+    """The program with the cascades that the user names: neighbours in one group are one cascade."""
+    program, chip, groups = request.program, request.chip, named_cascades(request)
     try:
-        return with_cascades(program, cascades_of(program, chip, names, request.recompute, in_stripes))
+        return with_cascades(program, cascades_of(program, chip, groups, request.recompute, in_stripes))
     except LateArrival as error:
         hint = "end the cascade before that op, or have one core run both: core: in the workload"
         raise BadInput(f"--cascade {request.cascade}: {error}", where=error.place, hint=hint) from None

@@ -22,7 +22,7 @@ from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
-from chipmodel.pipeline.cascade_search import named_ops
+from chipmodel.pipeline.cascade_search import named_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
@@ -113,9 +113,12 @@ def joined_plans(
 
 def _cascade_of(request: PlanRequest, part: CorePart) -> str:
     """What ``--cascade`` asks of a core: of the ops that it names, those that the core runs."""
-    named = named_ops(request)
+    named = named_cascades(request)
     own = {op.name for op in part.program.ops()}
-    return ",".join(name for name in named if name in own) or (CASCADE_OFF if named else request.cascade)
+    groups = [[name for name in group if name in own] for group in named]
+    return "+".join(",".join(group) for group in groups if group) or (
+        CASCADE_OFF if named else request.cascade
+    )
 
 
 def _core_plan(part: CorePart, planned: Planned, schedule: Schedule) -> CorePlan:
@@ -181,7 +184,7 @@ def _partitions(request: PlanRequest, choices: Mapping[str, str]) -> list[_Tried
     """Plans on as few cores as the workload allows, and of the balanced partition. Raises what the first
     raises where there is none."""
     program, chip = request.program, request.chip
-    whole = [on_one_core(program, chip.cores), balanced(program, chip, named_ops(request))]
+    whole = [on_one_core(program, chip.cores), balanced(program, chip, named_cascades(request))]
     candidates = [_Partition(program, core_of) for core_of in whole[: 1 if whole[0] == whole[1] else 2]]
     found: list[_Tried] = []
     refusals: list[ChipmodelError] = []

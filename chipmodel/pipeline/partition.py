@@ -8,7 +8,7 @@ crosses from core to core. So where the engine is what a network waits for, node
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chipmodel.errors import BadInput
@@ -59,9 +59,9 @@ def on_one_core(program: Program, cores: int) -> dict[str, int]:
     return {node.name: 0 for node in program.body} | assigned(program, cores)
 
 
-def balanced(program: Program, chip: Chip, cascaded: Collection[str] = ()) -> dict[str, int]:
-    """A core for every node of the outermost body. Deterministic. Neighbouring ops that ``cascaded`` names
-    are on one core, unless the workload says otherwise. Raises BadInput as ``assigned``."""
+def balanced(program: Program, chip: Chip, cascaded: Sequence[Collection[str]] = ()) -> dict[str, int]:
+    """A core for every node of the outermost body. Deterministic. Neighbouring ops in a group of
+    ``cascaded`` are on one core, unless the workload says otherwise. Raises BadInput as ``assigned``."""
     return _balance(program, chip, cascaded)[0]
 
 
@@ -70,7 +70,7 @@ def forecast(program: Program, chip: Chip) -> int:
     return _balance(program, chip, ())[1]
 
 
-def _balance(program: Program, chip: Chip, cascaded: Collection[str]) -> tuple[dict[str, int], int]:
+def _balance(program: Program, chip: Chip, cascaded: Sequence[Collection[str]]) -> tuple[dict[str, int], int]:
     """The core of every node, and when the last one ends."""
     fixed = assigned(program, chip.cores)
     found = uses(program)
@@ -82,11 +82,15 @@ def _balance(program: Program, chip: Chip, cascaded: Collection[str]) -> tuple[d
         cores = [fixed[node.name]] if node.name in fixed else list(range(chip.cores))
         if group[0] in chosen:
             cores = [chosen[group[0]]]
-        elif node.name not in fixed and index and {node.name, program.body[index - 1].name} <= {*cascaded}:
+        elif node.name not in fixed and index and _are_in_one(cascaded, node, program.body[index - 1]):
             cores = [chosen[index - 1]]
         chosen[index] = chosen[group[0]] = balance.place(index, cores)
     core_of = {node.name: chosen[index] for index, node in enumerate(program.body)}
     return core_of, max(balance.ends.values(), default=0)
+
+
+def _are_in_one(groups: Sequence[Collection[str]], *nodes: Node) -> bool:
+    return any({node.name for node in nodes} <= {*group} for group in groups)
 
 
 def _definers_read(program: Program, found: Uses) -> dict[int, dict[str, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -25,17 +25,18 @@ BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 def cascades_of(
     program: Program,
     chip: Chip,
-    names: Collection[str],
+    groups: Iterable[Collection[str]],
     recompute: float | None = None,
     in_stripes: bool = False,
 ) -> tuple[CascadeChoice, ...]:
-    """Return every chain of neighbouring ops among ``names`` as a cascade, in the largest steps that fit
-    SharedMemory next to what the cascade reads and makes. If none do, that comes in stripes, and the steps
-    have single rows, or with ``in_stripes`` as many as fit. Where not even single rows fit so, it computes
+    """Return every chain of neighbouring ops in one of ``groups`` of names as a cascade, in the largest steps
+    that fit SharedMemory next to what the cascade reads and makes. If none do, that comes in stripes, and the
+    steps have single rows, or with ``in_stripes`` as many as fit. If not even single rows fit, it computes
     rows again, up to ``recompute`` times its multiply-accumulates, or runs in the fewest bands of columns
     that fit, or with all weights loaded again in each turn of their op. Raises ValueError where a chain
     cannot be one."""
-    return tuple(_choice(program, chip, chain, recompute, in_stripes) for chain in _runs(program, names))
+    runs = (ops for names in groups for ops in _runs(program, names))
+    return tuple(_choice(program, chip, ops, recompute, in_stripes) for ops in runs)
 
 
 def _runs(program: Program, names: Collection[str]) -> Iterator[tuple[Op, ...]]:

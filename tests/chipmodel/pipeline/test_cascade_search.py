@@ -77,6 +77,15 @@ def test_cascades_make_room_for_weights() -> None:
     assert _cycles(found) < 0.94 * _cycles(without)
 
 
+def test_two_neighbouring_cascades_can_be_named() -> None:
+    named = "stack1.conv1,stack1.conv2+stack1.add,stack2.conv1"
+    planned = _planned("zoo:resnet8", "alif-e7", 49_936, named)
+    assert [each.ops for each in planned.schedule.cascades] == [
+        ("stack1.conv1", "stack1.conv2"),
+        ("stack1.add", "stack2.conv1"),
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("streamer", ["sync", "ping-pong", "weight-pipeline"])
 def test_the_streamer_that_was_asked_for_makes_the_plan(streamer: str) -> None:

@@ -12,17 +12,22 @@ from workloads.build.builder import ProgramBuilder
 NAMES = ("a", "b", "c", "d", "e")
 
 
-def choices(memory: int, names: tuple[str, ...], recompute: float | None = None) -> tuple[CascadeChoice, ...]:
+def choices(memory: int, *groups: tuple[str, ...]) -> tuple[CascadeChoice, ...]:
     builder = ProgramBuilder("chain")
     value = builder.input("x", (1, 4, 32, 32))
     for name in NAMES:
         value = builder.conv(name, value, 4, 3, pad=1)
     builder.output(value)
-    return cascades_of(builder.build(), with_memory(LUNA_LIKE, memory, 1), names)
+    return cascades_of(builder.build(), with_memory(LUNA_LIKE, memory, 1), groups)
 
 
 def test_neighbours_are_one_cascade() -> None:
     assert [choice.ops for choice in choices(1 << 20, ("a", "b", "d", "e"))] == [("a", "b"), ("d", "e")]
+
+
+def test_no_cascade_goes_from_one_group_to_the_next() -> None:
+    found = choices(1 << 20, ("a", "b"), ("c", "d", "e"))
+    assert [choice.ops for choice in found] == [("a", "b"), ("c", "d", "e")]
 
 
 @pytest.mark.parametrize(
@@ -46,15 +51,15 @@ def test_where_rows_do_not_fit_some_are_computed_again_up_to_a_limit() -> None:
     names = tuple(op.name for op in ops)
     plain = cascade_op(program, ops, CascadeChoice(names, (1,) * len(ops)))
     chip = with_memory(LUNA_LIKE, cascade_bytes(program, plain) - 1, 1)
-    (choice,) = cascades_of(program, chip, names, 3.0)
+    (choice,) = cascades_of(program, chip, [names], 3.0)
     found = cascade_op(program, ops, choice)
     assert choice.again
     assert choice.bands == 1
     assert cascade_bytes(program, found) <= chip.shared_memory.bytes
     assert cascade_macs(found) <= 3 * program.macs
-    (choice,) = cascades_of(program, chip, names)
+    (choice,) = cascades_of(program, chip, [names])
     assert (choice.again, choice.bands) == ((), 2)
-    (choice,) = cascades_of(program, chip.with_memory(3_000), names, 1.0)
+    (choice,) = cascades_of(program, chip.with_memory(3_000), [names], 1.0)
     assert cascade_macs(cascade_op(program, ops, choice)) == program.macs
 
 

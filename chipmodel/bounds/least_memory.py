@@ -89,10 +89,9 @@ def least_memory(
         plain = _search(program, chip, path, first, UNLIMITED, own, deadline)
         if plain is None:
             return None
-        most = plain.most_macs(further)
-        size = plain.search.least(most)
-        widest = plain if size is None else _search(program, chip, path, asked, size, own, deadline)
-        searches.append(plain if widest is None or size is None else widest)
+        size = plain.search.least(plain.most_macs(further))
+        lower = size and _search(program, chip, path, asked, size, own, deadline)
+        searches.append(lower or plain)
     least = max(each.search.least(each.most_macs(further)) or 0 for each in searches)
     asked_sizes = sorted({int(least * share) for share in LOOSER} | {size for size in sizes if size > least})
     names = [named_tensors(program, each.made, tensors_within(program)) for each in searches]

@@ -8,6 +8,7 @@ iterations; so do those that no path plans, or whose plan takes much longer than
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 
@@ -166,28 +167,18 @@ def _least_ways(request: PlanRequest) -> Sequence[FastestWays]:
     return found.paths if found else ()
 
 
-def _of_least_memory(request: PlanRequest) -> Iterator[Program]:
-    """The program with the cascades of these ways."""
-    program, most = request.program, request.recompute
-    for found in _least_ways(request):
-        try:
-            cascaded = program_in_ways(program, found.ways)
-        except ValueError:  # More steps than a cascade has.
-            continue
-        if most is None or computed(cascaded) <= most * computed(program):
-            yield cascaded
-
-
 def _in_least_memory(request: PlanRequest, path: Mapping[str, str] | None) -> Iterator[Planned]:
+    """Plans in these ways, or of a streamer that knows no ways, with their cascades."""
+    program, most = request.program, request.recompute
     if path is not None and streamer_named(request.streamer).paths:
         found = plan_in_these(request, path, _least_ways(request))
         yield from (found,) if found else ()
         return
-    for program in _of_least_memory(request):
-        try:
-            yield _plan(request, path, program)
-        except DoesNotFit:
-            continue
+    for ways in _least_ways(request):
+        with suppress(ValueError, DoesNotFit):  # More steps than a cascade has, or no room for the weights.
+            cascaded = program_in_ways(program, ways.ways)
+            if most is None or computed(cascaded) <= most * computed(program):
+                yield _plan(request, path, cascaded)
 
 
 def _plan(request: PlanRequest, path: Mapping[str, str] | None, program: Program) -> Planned:

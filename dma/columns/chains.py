@@ -16,6 +16,7 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op, Program
 from dma.columns.ladder import FOR_TIME, Cascades, band_counts, heights, in_bands, low_heights, rows_tried
+from dma.columns.made_again import sole_tensors
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import Chain
 from solvers.columns.kernel import INPUT, INSIDE, OUTPUT, SUMS, Stretch
@@ -63,11 +64,9 @@ class ChainOps:
             return None
         rows = [shape.op_rows(index) for index in range(len(self.ops))]
         sizes = [self.program.block_bytes(op) for op in self.ops]
-        tried = (low_heights if self.tried.low else heights)(rows, own.heights if own else None)
-        names = self.names
-        banded = [
-            each for each in tried if self.tried.low or in_bands(each, rows) or (own and each == own.heights)
-        ]
+        given, low = own.heights if own else None, self.tried.for_bytes
+        tried, names = (low_heights if low else heights)(rows, given), self.names
+        banded = [each for each in tried if low or each == given or in_bands(each, rows)]
         bands, sets = self._bands(shape, names, rows, banded, own)
         remade = sorted(set(self._sets_remade(shape, own)))
         choices = [
@@ -153,10 +152,10 @@ class ChainOps:
         if self.tried.further_macs is None or not self.chip.npu.rolling_buffers:
             return
         more: list[tuple[float, int]] = []
-        for name in shape.inside:
-            readers, at = shape.readers.get(name, ()), shape.maker[name]
-            if len(readers) == 1 == len(self.ops[at].outputs) and self.ops[at].carried is None:
-                ((reader, operand),) = readers
+        for name in sole_tensors(self.ops):
+            at = shape.maker[name]
+            if name in shape.inside and self.ops[at].carried is None:
+                ((reader, operand),) = shape.readers[name]
                 reads = shape.reads(reader, operand)
                 spans = (reads(row, row + 1) for row in range(shape.op_rows(reader)))
                 times = sum(stop - start for start, stop in spans) / shape.rows[name]

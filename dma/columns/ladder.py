@@ -40,8 +40,8 @@ class Cascades(NamedTuple):
     longest: int = LONGEST
     bands: tuple[int, ...] = BANDS
     most_steps: int = 4_000
-    low: bool = False
-    """Whether steps have few rows, and ways are listed for their bytes rather than their time."""
+    for_bytes: bool = False
+    """Whether ways are listed for their bytes rather than their time: then steps have few rows."""
     further_macs: int | None = None
     """The most multiply-accumulates that may be computed again, by tensors inside whose rows are made again
     for each step that reads them, and in bands; None: no such tensors, and any number in bands."""
@@ -52,7 +52,7 @@ class Cascades(NamedTuple):
 FOR_TIME = Cascades()
 CHAINED = Cascades(bands=(), chained=True)
 """Those of Arm's compiler, the only one of the boards' tools that makes any."""
-LEAST_MEMORY = Cascades(longest=32, bands=(2, 3, 4, 6, 8, 12, 16), most_steps=MAX_CASCADE_STEPS, low=True)
+LEAST_MEMORY = Cascades(32, (2, 3, 4, 6, 8, 12, 16), MAX_CASCADE_STEPS, for_bytes=True)
 """Longer cascades hold more weights and rows than they save; of more bands, the halo is most of what is
 computed."""
 NARROW = (1, 2, 3, 4)

@@ -54,7 +54,8 @@ class ListedWays:
     ) -> None:
         self.program, self.chip, self.ops, self.own = program, chip, ops, own
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
-        self.for_bytes, self._most, self.most_steps = cascades.low, cascades.longest, cascades.most_steps
+        self.for_bytes, self.most_steps = cascades.for_bytes, cascades.most_steps
+        self._most = cascades.longest
         self.further_macs = NEVER if cascades.further_macs is None else cascades.further_macs
         self.longest = max(self._most, *map(len, own.chains)) if own.chains else self._most
         self.tensors, self.loads, self.for_plan, self.within = tensors, loads, for_plan, within
@@ -126,6 +127,8 @@ class ListedWays:
                 return None
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
+        if self._cascades.chained and not leaving <= {*self.ops[stop - 1].outputs}:
+            return None
         ops = tuple(map(self._inside, runs))
         known = self.program, self.chip, self._numbers
         neighbours = ChainOps(*known, ops, leaving, self.loads[start:stop], self._cascades)
@@ -142,7 +145,7 @@ NEVER_CHAINED = ("dense", "matmul", "transposed_conv")
 
 
 def is_chained(op: Op) -> bool:
-    """Return whether Arm's compiler has an op in cascades."""
+    """Return whether Arm's compiler has an op in cascades, each of which hands on to the next one alone."""
     return may_cascade(op) and len(op.inputs) == 1 and op.kind not in NEVER_CHAINED
 
 

@@ -18,13 +18,14 @@ Source: OR-Tools CP-SAT; the model is this project's.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from solvers.columns.kernel import COLUMNS, ListedColumns
-from solvers.columns.path import PathSearch, PathWay
+from solvers.columns.path import BorderWays, PathSearch, PathWay
 from solvers.core.deadline import Deadline
 from solvers.core.or_tools import cp_sat_solver
 from solvers.fluid.borders import LEVELS, NEVER, Cycles
@@ -101,10 +102,7 @@ def least_chain(problem: FluidProblem, columns: ListedColumns, most: int, deadli
     bound = search.run(deadline, most=most)
     if bound > most:
         return LeastChain(ChainAnswer("infeasible", bound, None), search.ways, 0)
-    steps = [
-        _chain_way(each.link.table[each.step], each.link.way(each.stop, each.step), 0)
-        for each in search.path()
-    ]
+    steps = [_chain_way(each.link, each.step, 0) for each in search.path()]
     known, _ = ChainModel(search, steps).chain(range(len(steps)))
     left = ways_within(search, known.cycles)
     if len(left) > MOST_WAYS:
@@ -112,10 +110,9 @@ def least_chain(problem: FluidProblem, columns: ListedColumns, most: int, deadli
     return LeastChain(ChainModel(search, left).least(deadline, bound), search.ways, len(left))
 
 
-def _chain_way(row: Cycles, way: PathWay, chain: int) -> ChainWay:
-    before, after, needed, cycles, moved, ahead, later, least, beyond = row[:COLUMNS].tolist()
-    both = way.start, way.stop, before, after
-    return ChainWay(*both, needed, cycles, moved, ahead, later, least, beyond, way, chain)
+def _chain_way(link: BorderWays, number: int, least: int) -> ChainWay:
+    row = link.table[number, :COLUMNS].tolist()
+    return ChainWay._make((link.start, link.stop, *row, link.way(number), least))
 
 
 def ways_within(search: PathSearch, most: int) -> list[ChainWay]:
@@ -123,13 +120,13 @@ def ways_within(search: PathSearch, most: int) -> list[ChainWay]:
     points, count = search.grid.points, search.amounts.count
     rest = [np.full(border.times.shape, NEVER, np.int64) for border in search.borders]
     rest[count][0] = np.maximum(0, -points)
-    leaving = defaultdict[int, list[tuple[int, Cycles, Callable[[int, int], PathWay]]]](list)
-    for stop, links in enumerate(search.links):
-        for link in links:
-            leaving[link.start].append((stop, link.table[:, :COLUMNS], link.way))
+    leaving = defaultdict[int, list[BorderWays]](list)
+    for link in chain.from_iterable(search.links):
+        leaving[link.start].append(link)
     found: list[ChainWay] = []
     for start in reversed(range(count)):
-        for stop, table, way in leaving[start]:
+        for link in leaving[start]:
+            table, stop = link.table[:, :COLUMNS], link.stop
             times = _times_after(search, table, rest[stop], stop)
             np.minimum.at(rest[start], table[:, 0], times)
             begun = search.borders[start].times[table[:, 0]]
@@ -137,7 +134,7 @@ def ways_within(search: PathSearch, most: int) -> list[ChainWay]:
             begun = np.concatenate((begun[:, :1], begun[:, :-1]), axis=1)
             chains = (begun + times).min(axis=1)
             for number in np.flatnonzero(chains <= most).tolist():
-                found.append(_chain_way(table[number], way(stop, number), int(chains[number])))
+                found.append(_chain_way(link, number, int(chains[number])))
         rest[start] = np.minimum.accumulate(rest[start], axis=1)
     return found[::-1]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from solvers.fluid.borders import NEVER
 from solvers.search.workers import compiled_kernel
 
 Integers = NDArray[np.int64]
@@ -163,6 +164,11 @@ class BorderTimes(NamedTuple):
     after: Integers
 
 
+NOWHERE = BorderTimes(np.array((0, 1), np.int64), 1, *np.zeros((2, 0), np.int64))
+"""Times that no limit asks for."""
+NO_LIMIT = Limit(NEVER, NOWHERE.points)
+
+
 class BorderRests(NamedTuple):
     """The least times from the borders of a stretch on to the end; those of the one before are improved."""
 
@@ -187,11 +193,15 @@ def _kernel() -> _ColumnKernel:
     return cast(_ColumnKernel, compiled_kernel())
 
 
-def take_ways(
-    columns: ListedColumns, stretch: Stretch, border: Border, reached: BorderTimes, limit: Limit
+def listed_ways(
+    columns: ListedColumns,
+    stretch: Stretch,
+    border: Border,
+    reached: BorderTimes = NOWHERE,
+    limit: Limit = NO_LIMIT,
 ) -> Integers:
-    """Reach the border after a stretch by its ways; return those within the ``limit`` that no other one is
-    better than, each a row of ``COLUMNS`` numbers and of four by which it was chosen."""
+    """Return the ways of a stretch within the ``limit`` that no other one is better than, each a row of
+    ``COLUMNS`` numbers, of four by which it was chosen, and of its bytes."""
     most_steps = columns.most_steps
     most_macs = columns.further_macs + int(stretch.ops[:, MACS].sum())
     settings = (
@@ -206,12 +216,9 @@ def take_ways(
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))
     table = np.frombuffer(found, np.int64).reshape(-1, COLUMNS + 5)
-    if columns.for_bytes:
-        return table
-    if columns.for_plan:
+    if columns.for_plan and not columns.for_bytes:
         table = table.copy()
         table[:, 3:5] += table[:, 4:2:-1] // HIDDEN_CYCLES
-    reach(table, reached)
     return table
 
 

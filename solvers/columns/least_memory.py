@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvers.columns.kernel import COLUMNS, BorderTimes, Integers, Limit, ListedColumns, take_ways
+from solvers.columns.kernel import COLUMNS, ListedColumns, listed_ways
 from solvers.columns.moves import border_of
-from solvers.columns.path import FastestPath, PathWay
+from solvers.columns.path import BorderWays, FastestPath
 from solvers.core.deadline import Deadline
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.borders import NEVER
@@ -21,22 +21,6 @@ from solvers.fluid.problem import FluidProblem
 
 AFTER, CYCLES, MACS, BYTES = 1, 3, 4, COLUMNS + 4
 """Columns of a table of ways."""
-
-
-class _Ways(NamedTuple):
-    """The ways of the runs ``[start, stop)``."""
-
-    start: int
-    stop: int
-    table: Integers
-    listed: bool
-
-    def way(self, number: int) -> PathWay:
-        """A way by its number."""
-        row: list[int] = self.table[number].tolist()
-        heights, again, groups, buffers = row[COLUMNS:BYTES]
-        made_by = (heights, again, groups, buffers) if self.listed else None
-        return PathWay(self.start, self.stop, row[0], row[AFTER], row[BYTES], made_by)
 
 
 class MemoryPath(NamedTuple):
@@ -51,7 +35,7 @@ class LeastMemorySearch:
 
     def __init__(self, problem: FluidProblem, columns: ListedColumns, deadline: Deadline) -> None:
         self.amounts, self.columns = FluidAmounts(problem), columns
-        self.ways: list[list[_Ways]] = [[] for _ in range(self.amounts.count + 1)]
+        self.ways: list[list[BorderWays]] = [[] for _ in range(self.amounts.count + 1)]
         """Those that lead to each border."""
         for start in range(self.amounts.count):
             deadline.require("the least memory over borders")
@@ -61,7 +45,7 @@ class LeastMemorySearch:
         tables = [way.table[:, BYTES] for ways in self.ways for way in ways]
         self.sizes: list[int] = np.unique(np.concatenate(tables)).tolist() if tables else []
 
-    def _ways(self, start: int, stop: int) -> _Ways | None:
+    def _ways(self, start: int, stop: int) -> BorderWays | None:
         stretch = self.columns.stretch(start, stop)
         if stretch is None:
             alone = stop == start + 1 and self.columns.any_way(start, stop)
@@ -69,12 +53,10 @@ class LeastMemorySearch:
         border = border_of(self.amounts, stretch, start, stop, True)
         if border is None:
             return None
-        nowhere = np.zeros((self.amounts.residents.sets(start), 2), np.int64)
-        reached = BorderTimes(np.array((0, 1), np.int64), 1, nowhere, nowhere)
-        table = take_ways(self.columns, stretch, border, reached, Limit(NEVER, reached.points))
-        return _Ways(start, stop, table, True) if len(table) else None
+        table = listed_ways(self.columns, stretch, border)
+        return BorderWays(start, stop, table, True) if len(table) else None
 
-    def _any_way(self, run: int) -> _Ways:
+    def _any_way(self, run: int) -> BorderWays:
         """The way of an op that is not listed: it needs no memory that is known, but for what stays."""
         residents = self.amounts.residents
         held = max(sum(tensor.bytes for tensor in residents.untracked[b].values()) for b in (run, run + 1))
@@ -83,7 +65,7 @@ class LeastMemorySearch:
             (move.before, move.after, 0, cycles, *rest, held + max(move.before_bytes, move.after_bytes))
             for move in residents.moves(run, run + 1)
         ]
-        return _Ways(run, run + 1, np.array(rows, np.int64), False)
+        return BorderWays(run, run + 1, np.array(rows, np.int64), False)
 
     def least(self, most_macs: int = NEVER) -> int | None:
         """Return the fewest bytes of a path of at most so many multiply-accumulates; None for none."""
@@ -106,7 +88,7 @@ class LeastMemorySearch:
     def _shortest(self, size: int, macs: int, cycles: int) -> MemoryPath | None:
         """The path for so many bytes with the least sum of what its ways compute and take, each so much."""
         costs = [np.full(self.amounts.residents.sets(b), NEVER, np.int64) for b in range(len(self.ways))]
-        last: list[list[tuple[_Ways, int] | None]] = [[None] * len(each) for each in costs]
+        last: list[list[tuple[BorderWays, int] | None]] = [[None] * len(each) for each in costs]
         costs[0][0] = 0
         for border, ways in enumerate(self.ways):
             for way in ways:
@@ -120,14 +102,14 @@ class LeastMemorySearch:
                         last[border][state] = way, number
         return self._path(last) if costs[-1][0] < NEVER else None
 
-    def _path(self, last: list[list[tuple[_Ways, int] | None]]) -> MemoryPath:
+    def _path(self, last: list[list[tuple[BorderWays, int] | None]]) -> MemoryPath:
         steps = [*_back(last)][::-1]
         macs = sum(int(way.table[number, MACS]) for way, number in steps)
         cycles = sum(int(way.table[number, CYCLES]) for way, number in steps)
         return MemoryPath(macs, FastestPath(cycles, tuple(way.way(number) for way, number in steps)))
 
 
-def _back(last: list[list[tuple[_Ways, int] | None]]) -> Iterator[tuple[_Ways, int]]:
+def _back(last: list[list[tuple[BorderWays, int] | None]]) -> Iterator[tuple[BorderWays, int]]:
     border, state = len(last) - 1, 0
     while border:
         step = last[border][state]

@@ -20,9 +20,9 @@ from solvers.columns.kernel import (
     BorderTimes,
     Limit,
     ListedColumns,
+    listed_ways,
     reach,
     reach_back,
-    take_ways,
 )
 from solvers.columns.moves import border_of
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -176,26 +176,26 @@ def fastest_path(
     return search.found()
 
 
-class _BorderWays(NamedTuple):
-    """Ways between two borders: rows of ``solvers.columns.kernel.take_ways``."""
+class BorderWays(NamedTuple):
+    """Ways of the runs ``[start, stop)``: rows of ``solvers.columns.kernel.listed_ways``."""
 
     start: int
+    stop: int
     table: Cycles
     listed: bool
 
-    def way(self, stop: int, step: int) -> PathWay:
-        """A way to border ``stop`` by its number."""
-        before, after = self.table[step, :2].tolist()
-        heights, again, groups, buffers, size = self.table[step, COLUMNS:].tolist()
+    def way(self, number: int) -> PathWay:
+        """A way by its number."""
+        before, after = self.table[number, :2].tolist()
+        heights, again, groups, buffers, size = self.table[number, COLUMNS:].tolist()
         made_by = (heights, again, groups, buffers) if self.listed else None
-        return PathWay(self.start, stop, before, after, size, made_by)
+        return PathWay(self.start, self.stop, before, after, size, made_by)
 
 
 class _PathStep(NamedTuple):
-    """The border where a way of a path ends, with the way's place and its times."""
+    """A way of a path, and its times."""
 
-    stop: int
-    link: _BorderWays
+    link: BorderWays
     step: int
     time: int
     before: int
@@ -221,7 +221,7 @@ class PathSearch:
         residents, borders = self.amounts.residents, range(self.amounts.count + 1)
         self.most = most
         self.borders = [BorderFunctions(residents.sets(border), self.grid.levels) for border in borders]
-        self.links: list[list[_BorderWays]] = [[] for _ in borders]
+        self.links: list[list[BorderWays]] = [[] for _ in borders]
         """Ways by the border where they lead."""
         self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
@@ -292,7 +292,9 @@ class PathSearch:
         if stretch is not None and border is not None:
             self.ways += len(stretch.choices) * len(border.room)
             limit = Limit(self.most, self._rests()[stop])
-            found = self.link(start, stop, take_ways(self.columns, stretch, border, reached, limit), True)
+            table = listed_ways(self.columns, stretch, border, reached, limit)
+            reach(table, reached)
+            found = self.link(start, stop, table, True)
         alone = stop == start + 1 and not self.columns.for_plan and not found
         if self.columns.any_way(start, stop) or (alone and not self._fits(start)):
             table = _any_way(self.amounts, self.columns, start, stop)
@@ -305,25 +307,20 @@ class PathSearch:
             return False
         if run not in self.fitting:
             stretch, border = self.columns.stretch(run, run + 1), self.stretches[run, run + 1]
-            before, after = (self.borders[at].times.copy() for at in (run, run + 1))
-            reached, limit = BorderTimes(self.grid.points, self.grid.width, before, after), self.grid.points
-            found = (
-                stretch and border and take_ways(self.columns, stretch, border, reached, Limit(NEVER, limit))
-            )
-            self.fitting[run] = found is not None and len(found) > 0
+            self.fitting[run] = bool(stretch and border and len(listed_ways(self.columns, stretch, border)))
         return self.fitting[run]
 
     def link(self, start: int, stop: int, table: Cycles, listed: bool) -> int:
         """Keep the ways from one border to another, and return how many they are."""
         if len(table):
-            self.links[stop].append(_BorderWays(start, table, listed))
+            self.links[stop].append(BorderWays(start, stop, table, listed))
         return len(table)
 
     def _legs(self) -> list[FluidLeg]:
         ends: list[tuple[int, FluidLeg]] = []
-        for stop, link, step, time, before, ahead in self.path():
+        for link, step, time, before, ahead in self.path():
             computed, most, room = link.table[step, [3, 5, 6]].tolist()
-            ends.append((time, FluidLeg(link.start, stop, 0, computed, before >= most or ahead > room)))
+            ends.append((time, FluidLeg(link.start, link.stop, 0, computed, before >= most or ahead > room)))
         return self.repeats.legs(ends)
 
     def found(self) -> FastestPath | None:
@@ -332,7 +329,7 @@ class PathSearch:
         if least >= NEVER:
             return None
         steps = reversed([*self.path()])
-        return FastestPath(least, tuple(step.link.way(step.stop, step.step) for step in steps), self)
+        return FastestPath(least, tuple(step.link.way(step.step) for step in steps), self)
 
     def rest_of_paths(self, other: PathSearch) -> PathRests | None:
         """The least that paths take from each border on, for a search with less memory; None where runs
@@ -382,7 +379,7 @@ class PathSearch:
             times += ahead - np.minimum(ahead, most_after)
             times[link.table[:, 1] != row] = NEVER
             number = int(times.argmin())
-            yield _PathStep(place, link, number, int(times[number]), int(before[number]), ahead)
+            yield _PathStep(link, number, int(times[number]), int(before[number]), ahead)
 
 
 class PathRests(NamedTuple):

@@ -26,11 +26,9 @@ from solvers.columns.kernel import (
     PASSES,
     STAYS,
     Border,
-    BorderTimes,
-    Limit,
     Rates,
     Stretch,
-    take_ways,
+    listed_ways,
 )
 from solvers.fluid.borders import NEVER
 from tests.support.narrowed import of_kind, some
@@ -64,9 +62,6 @@ class _Columns:
         raise AssertionError
 
 
-NO_LIMIT = Limit(NEVER, np.zeros(3, np.int64))
-
-
 def ways(
     program: Program,
     chip: Chip,
@@ -89,15 +84,12 @@ def ways(
     stretch = stretch._replace(choices=choice, again=np.zeros(1, np.int64))
     everywhere = STAYS | BEFORE | AFTER if stays else PASSES
     places = [0 if role == INSIDE else everywhere for role in stretch.tensors[:, 3].tolist()]
-    points = np.array([-1, 0, 1], np.int64)
-    times = np.zeros((1, 3), np.int64)
     none = np.array([1, 0, 0, 1, ROOM, 0, 0] * 4, np.int64)
     one, moves = np.zeros(1, np.int64), np.zeros((1, 9), np.int64)
     border = Border(np.array([places], np.int64), one + room, one, moves, none, ROOM, 0, 1, False)
-    reached = BorderTimes(points, 1, times, times.copy())
     rate = FREE_RATE if stays else BYTE_A_CYCLE
     columns = _Columns(numbers.table(), chip.npu.rolling_buffers, rate, for_bytes)
-    return [tuple(row) for row in take_ways(columns, stretch, border, reached, NO_LIMIT).tolist()]
+    return [tuple(row) for row in listed_ways(columns, stretch, border).tolist()]
 
 
 NETWORKS: Mapping[str, tuple[int, int]] = {

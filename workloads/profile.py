@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
-from chipmodel.files.csv_lines import read_lines
+from chipmodel.files.csv_table import CsvColumn, read_csv
 from chipmodel.files.suggestions import suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.model.program import Op, Program, with_ops
 
-COLUMNS = ("op", "cycles")
+CYCLES = CsvColumn("cycles", least=0, most=10**15)
 
 
 def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
@@ -20,27 +20,15 @@ def read_profile(path: Path) -> dict[str, tuple[int, Place]]:
 
     Other columns are ignored. Raises BadInput for cycles that are no whole number, and for a repeated op.
     """
-    lines = read_lines(read_text(path), str(path))
-    header = next(lines, None)
-    heading = header.cells if header else ()
-    missing = [column for column in COLUMNS if column not in heading]
-    if missing:
-        what = f"the profile has no column {' and '.join(map(repr, missing))}"
-        raise BadInput(what, where=Place(str(path), 1, 1), hint="begin it with the line: op,cycles")
+    table = read_csv(read_text(path), str(path))
+    table.need(("op", CYCLES.name))
     given: dict[str, tuple[int, Place]] = {}
-    for line in lines:
-        row = dict(zip(heading, line.cells, strict=False))
-        place = Place(str(path), line.number, 1)
-        if not any(row.values()):
-            continue
-        name, cycles = row.get("op", ""), row.get("cycles", "")
-        if not (cycles.isascii() and cycles.isdigit() and len(cycles) < 16):
-            what = f"op {name!r} has the cycles {cycles!r}"
-            raise BadInput(what, where=place, hint="write a whole number of NPU cycles")
+    for row in table.rows:
+        name = row.text("op")
         if name in given:
             what = f"op {name!r} is given twice, first on line {given[name][1].line}"
-            raise BadInput(what, where=place, hint="remove one of the two lines")
-        given[name] = int(cycles), place
+            row.refuse("op", what, "remove one of the two lines")
+        given[name] = row.whole(CYCLES), row.place()
     return given
 
 

@@ -17,16 +17,19 @@ from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import make_folder, write_atomically, write_together
 from chipmodel.files.json_file import JsonValue, read_json
 from chipmodel.files.text_file import json_text, read_text
+from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.pipeline.choices import ExportFormat
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import read_plan
 from chipmodel.records import dataclass
+from chipmodel.terminal.escapes import visible
 from reports.export.c_names import KEYWORD, LONGEST_PREFIX, prefix_of
 from reports.export.c_plan import c_files
 from reports.export.layout import Layout, layout_of, must_fit
-from reports.export.tables import minimalloc_csv, ops_csv, ops_parquet
+from reports.export.tables import ops_csv, ops_parquet
 from reports.instructions import plan_listing
 from reports.result_file import is_result, saved_result
+from workloads.packing.problem_csv import table_of, write_packing
 from workloads.weight_values import weight_values
 
 PlanSource: TypeAlias = str | Path | ProgramPlan | Simulation | Packing | Mapping[str, Any]
@@ -173,3 +176,15 @@ def _c_files(
     known = {} if verified.compiled else weight_values(Path(program.source), verified.program)
     name = prefix or prefix_of(layout.workload)
     return c_files(layout, verified.program, name, not verified.compiled, known)
+
+
+def minimalloc_csv(layout: Layout) -> str:
+    """The buffers with their lifetimes ``[lower, upper)`` and offsets, as MiniMalloc and ``chipmodel pack``
+    read them, with columns ``alignment``, ``gaps`` and ``colocate`` if the plan has any."""
+    buffers = [Buffer(visible(b.name), b.bytes, b.live, layout.alignment) for b in layout.buffers]
+    groups: dict[str, list[str]] = {}
+    for each in layout.buffers:
+        if each.within:
+            groups.setdefault(each.within, [visible(each.within)]).append(visible(each.name))
+    problem = Problem(tuple(buffers), colocated=tuple(map(tuple, groups.values())))
+    return write_packing(table_of(problem), Plan({visible(b.name): b.offset for b in layout.buffers}))

@@ -14,8 +14,8 @@ from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.atomic_write import make_folder, write_together
+from chipmodel.files.csv_table import csv_text
 from chipmodel.records import dataclass
-from chipmodel.studies.export import csv_of
 from chipmodel.studies.lock import lock_text
 from chipmodel.studies.pages import SHORT, chosen, pages_of
 from chipmodel.studies.store import read_rows
@@ -58,7 +58,7 @@ class StudyReport(StudyRows):
 
     def statistics_csv(self) -> bytes:
         """A line for each planner and metric, over the cases that all planners answered."""
-        return csv_of(*statistics_table(self.results))
+        return csv_text(*statistics_table(self.results)).encode()
 
     def figures(self) -> Mapping[str, Any]:
         """The charts of the page by their names, each a ``plotly.graph_objects.Figure``."""

@@ -11,6 +11,7 @@ from chipmodel.records import dataclass
 
 _CELL = re.compile(r'(?:\s*"((?:[^"]|"")*)"\s*|([^",]*))(?=,|$)')
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_QUOTED = re.compile('[",\r\n]')
 _BREAK = re.compile("\r\n|\r|\n")
 
 
@@ -56,7 +57,7 @@ def csv_line(cells: Iterable[str]) -> str:
 
 
 def _written(cell: str) -> str:
-    if '"' in cell or "," in cell or cell != cell.strip():
+    if _QUOTED.search(cell) or cell != cell.strip():
         return '"' + cell.replace('"', '""') + '"'
     return cell
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput, placed
+from chipmodel.files.csv_table import read_csv
 from chipmodel.files.document import document as as_document
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.measured.kinds import KINDS
-from chipmodel.measured.table import MeasuredRow, TableKind, as_kind, ignored, read_sheet, recognise, rows_of
+from chipmodel.measured.table import MeasuredRow, TableKind, as_kind, recognise, rows_of
 from chipmodel.records import dataclass
 
 
@@ -81,10 +82,10 @@ def read_table(
 
     Raises BadInput with the place of the first fault.
     """
-    sheet = read_sheet(text, file)
-    recognised = (as_kind(sheet, kind, kinds),) if kind else recognise(sheet, kinds)
-    rows = rows_of(sheet, recognised[0])
-    notes = [f"column {shown(name)} is not used" for name in ignored(sheet, recognised[0])]
+    table = read_csv(text, file)
+    recognised = (as_kind(table, kind, kinds),) if kind else recognise(table, kinds)
+    rows = rows_of(table, recognised[0])
+    notes = [f"column {shown(name)} is not used" for name in table.at if name not in recognised[0].known]
     if len(recognised) > 1 and any(row.whole("in_c") != row.whole("out_c") for row in rows):
         recognised = (KINDS["luna_conv2d"],)
         notes.append("read as luna_conv2d: in_c and out_c differ in some rows")
@@ -189,7 +190,7 @@ def _row(kind: TableKind, compared: ComparedRow) -> dict[str, Any]:
     described = [c.name for c in kind.columns if not c.optional or c.name in row.cells]
     given = described + [name for name in kind.others if name in row.cells]
     return {
-        "line": row.line.number,
+        "line": row.row.line.number,
         **{name: _plain(row.cells[name]) for name in given},
         "measured": number(compared.measured),
         "predicted": number(compared.predicted),
@@ -204,7 +205,7 @@ def _listed(part: ErrorSummary) -> dict[str, int | float | None]:
     return as_document(part) | largest
 
 
-def _plain(value: Fraction | str) -> int | float | str:
+def _plain(value: Fraction | int | str) -> int | float | str:
     return value if isinstance(value, str) else number(value)
 
 

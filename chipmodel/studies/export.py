@@ -10,19 +10,16 @@ Rows are sorted by what was asked; what is not known is an empty cell.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
+from chipmodel.files.csv_table import Cell, csv_text
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
-from chipmodel.terminal.escapes import cell_text
 from reports.export import parquet
-
-Value = str | int | float | None
 
 _ASKED = ("packer", "merge", "streamer", "cascade", "buffers", "seed", "time_limit", "node_limit")
 _ANSWERED = (
@@ -31,7 +28,6 @@ _ANSWERED = (
     *("sync_cycles", "npu_busy_cycles", "dma_busy_cycles", "milliseconds", "microjoules"),
     *("peak_gap", "merger_gap", "packer_gap", "cycle_gap", "problem"),
 )
-_QUOTED = re.compile('[",\r\n]')
 _STAGES = ("seconds", "schedule_seconds", "packer_seconds", "bound_seconds", "simulation_seconds")
 _IDENTITY = ("error", "workload_digest", "chip_digest", "key")
 TIMES = (*_STAGES, "code", "origin", "answered")
@@ -45,7 +41,7 @@ def columns_of(rows: Sequence[Row], times: bool = True) -> tuple[str, ...]:
     return ("workload", "chip", *swept, *own, *_ASKED, *_ANSWERED, *_IDENTITY, *(TIMES if times else ()))
 
 
-def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
+def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
     """The columns, and the rows in order."""
     columns = columns_of(rows, times)
     ordered = sorted(rows, key=lambda row: _order(row.point))
@@ -64,19 +60,8 @@ def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
 
 
 def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
-    """UTF-8, commas, LF, quotes where they are needed; numbers so that they are read back exactly."""
-    return csv_of(*table_of(rows, times))
-
-
-def csv_of(columns: Sequence[str], lines: Sequence[Sequence[Value]]) -> bytes:
-    """A table as CSV."""
-    return "".join(",".join(map(_cell, line)) + "\n" for line in (columns, *lines)).encode()
-
-
-def _cell(value: Value) -> str:
-    text = "" if value is None else cell_text(str(value))
-    # Unlike csv.writer, which leaves a lone CR bare where lines end with LF.
-    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+    """UTF-8; numbers so that they are read back exactly."""
+    return csv_text(*table_of(rows, times)).encode()
 
 
 def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
@@ -112,17 +97,17 @@ def _size(text: str) -> float:
             return -1.0
 
 
-def _value(row: Row, name: str) -> Value:
+def _value(row: Row, name: str) -> Cell:
     if name in ("workload", "chip", *_ASKED):
         return _told(getattr(row.point, name))
     if name == "error":
         return _told(row.error.partition("\nTraceback")[0])
     if name in (*_ANSWERED, *_IDENTITY, *TIMES):
         return _told(getattr(row, name))
-    own: dict[str, Value] = {**dict(row.point.overrides), **dict(row.costs)}
+    own: dict[str, Cell] = {**dict(row.point.overrides), **dict(row.costs)}
     return own.get(name)
 
 
-def _told(value: Value) -> Value:
+def _told(value: Cell) -> Cell:
     """Nothing for an empty text, as in a CSV the two are one."""
     return None if value == "" else value

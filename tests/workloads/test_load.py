@@ -140,20 +140,20 @@ def test_measured_cycles_reach_arms_loops_and_the_simulation(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "place", "words"),
     [
-        ("", 1, "op"),
-        ("name,cycles\n", 1, "'op'"),
-        ("op,cycles\nconv1,fast\n", 2, "'fast'"),
-        ("op,cycles\nconv1,-4\n", 2, "'-4'"),
-        ("op,cycles\nconv1\n", 2, "''"),
-        ("op,cycles\nconv1,4\nconv1,5\n", 3, "twice"),
-        ("op,cycles\nconv1,4\nconv11,5\n", 3, "no op 'conv11'"),
+        ("", "1:1", "is empty"),
+        ("name,cycles\n", "1:1", "no column op"),
+        ("op,cycles\nconv1,fast\n", "2:7", "'fast'"),
+        ("op,cycles\nconv1,-4\n", "2:7", "'-4'"),
+        ("op,cycles\nconv1\n", "2:1", "1 cells"),
+        ("op,cycles\nconv1,4\nconv1,5\n", "3:1", "twice"),
+        ("op,cycles\nconv1,4\nconv11,5\n", "3:1", "no op 'conv11'"),
     ],
 )
-def test_mistakes_are_named_with_their_line(text: str, line: int, words: str, tmp_path: Path) -> None:
+def test_mistakes_are_named_with_their_place(text: str, place: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as raised:
         profiled(tmp_path, text, "zoo:resnet8")
-    assert f"cycles.csv:{line}:1: " in str(raised.value)
+    assert f"cycles.csv:{place}: " in str(raised.value)
     assert words in str(raised.value)
     assert raised.value.hint

@@ -8,19 +8,18 @@ reader (google/minimalloc, src/converter.cc), ``buffer`` and ``buffer_id`` mean 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
-from chipmodel.errors import BadInput, Place
-from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
+from chipmodel.errors import BadInput
+from chipmodel.files.csv_table import CsvColumn, CsvRow, CsvTable, csv_text, read_csv
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.files.text_file import read_text
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan, Problem
-from chipmodel.terminal.escapes import cell_text
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
 REQUIRED = ("id", "lower", "upper", "size")
@@ -44,9 +43,17 @@ MAX_VALUE = 1 << 61
 
 READING = "all buffers were read"
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_LEAST = {
+    "lower": -MAX_VALUE,
+    "upper": -MAX_VALUE,
+    "size": 0,
+    "alignment": 1,
+    "hint": 0,
+    "pinned": 0,
+    "offset": 0,
+}
+_NUMBERS = {name: CsvColumn(name, "whole", least, MAX_VALUE) for name, least in _LEAST.items()}
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
-_HINT_NUMBER = "write digits only, without a unit or a fraction"
 _MISSPELLING_RATIO = 0.75
 """An unknown column as similar as this to a known one (difflib's ratio) is a mistake (assumed)."""
 
@@ -70,33 +77,24 @@ def parse_packing(
     deadline: Deadline = NO_DEADLINE,
 ) -> PackingTable:
     """The problem in the text of a CSV file. A header without rows is a problem without buffers."""
-    lines = read_lines(text, file)
-    head = next(lines, None)
-    if head is None:
-        hint = f"begin it with the line: {','.join(REQUIRED)}"
-        raise BadInput("the file is empty", where=Place(file, 1, 1), hint=hint)
-    columns = _Columns(head)
-    rows = [_BufferRow(columns, line) for line in deadline.during(islice(lines, MAX_ROWS), READING)]
-    more = next(lines, None)
+    table = read_csv(text, file, SYNONYMS)
+    unused = _unused(table)
+    table.need(REQUIRED)
+    rows = [*deadline.during(islice(table.rows, MAX_ROWS), READING)]
+    more = next(table.rows, None)
     if more is not None:
         hint = "pack parts of it that are not alive together one by one"
-        raise BadInput(f"there are more than {MAX_ROWS:,} buffers", where=more.place(0), hint=hint)
-    buffers = tuple(row.buffer() for row in deadline.during(rows, READING))
+        raise BadInput(f"there are more than {MAX_ROWS:,} buffers", where=more.place(), hint=hint)
+    inclusive = "end" in table.header.cells
+    buffers = tuple(_buffer(row, inclusive) for row in deadline.during(rows, READING))
     _check_sizes(buffers, rows)
     by_name = _unique(rows)
-    relations = _BufferRelations(by_name, memories)
-    problem = Problem(
-        buffers,
-        capacity,
-        memories,
-        relations.colocated(),
-        relations.pairs("separate"),
-        relations.pairs("apart"),
-    )
+    _check_memories(rows, memories)
+    pairs = _pairs(by_name, "separate"), _pairs(by_name, "apart")
+    problem = Problem(buffers, capacity, memories, _colocated(rows), *pairs)
     _check_colocated(problem, by_name)
-    return PackingTable(
-        problem, head.cells, tuple(row.line.cells for row in rows), _hints(rows), _notes(columns, problem)
-    )
+    cells, notes = tuple(row.line.cells for row in rows), _notes(table, unused, problem)
+    return PackingTable(problem, table.header.cells, cells, _hints(rows), notes)
 
 
 def write_packing(table: PackingTable, plan: Plan) -> str:
@@ -104,254 +102,178 @@ def write_packing(table: PackingTable, plan: Plan) -> str:
     names = [SYNONYMS.get(name, name) for name in table.header]
     at = names.index("offset") if "offset" in names else len(names)
     key = names.index("id")
-    lines = [csv_line((*table.header[:at], "offset", *table.header[at + 1 :]))]
-    for row in table.rows:
-        cells = (*row[:at], str(plan.offsets[row[key]]), *row[at + 1 :])
-        lines.append(csv_line(map(cell_text, cells)))
-    return "\n".join(lines) + "\n"
+    rows = ((*row[:at], str(plan.offsets[row[key]]), *row[at + 1 :]) for row in table.rows)
+    return csv_text((*table.header[:at], "offset", *table.header[at + 1 :]), rows)
 
 
 def table_of(problem: Problem) -> PackingTable:
-    """A problem as a table, with columns for alignments and holes if it has any, not for constraints."""
+    """A problem as a table, with columns for alignments, holes and groups of colocated buffers if it has any,
+    not for other constraints."""
+    label_of = {name: group[0] for group in problem.colocated for name in group}
     aligned = any(buffer.alignment > 1 for buffer in problem.buffers)
     holes = any(len(buffer.live) > 1 for buffer in problem.buffers)
-    header = (*REQUIRED, *(["alignment"] * aligned), *(["gaps"] * holes))
+    header = (*REQUIRED, *["alignment"] * aligned, *["gaps"] * holes, *["colocate"] * bool(label_of))
     rows: list[tuple[str, ...]] = []
     for buffer in problem.buffers:
         start, stop = (buffer.live[0].start, buffer.live[-1].stop) if buffer.live else (0, 0)
-        pairs = zip(buffer.live, buffer.live[1:], strict=False)
-        gaps = " ".join(f"{before.stop}-{after.start}" for before, after in pairs)
+        gaps = " ".join(f"{before.stop}-{after.start}" for before, after in pairwise(buffer.live))
         plain = (buffer.name, str(start), str(stop), str(buffer.bytes))
-        rows.append((*plain, *([str(buffer.alignment)] * aligned), *([gaps] * holes)))
+        extra = *[str(buffer.alignment)] * aligned, *[gaps] * holes
+        rows.append((*plain, *extra, *[label_of.get(buffer.name, "")] * bool(label_of)))
     return PackingTable(problem, header, tuple(rows), {})
 
 
-class _Columns:
-    """The index of the cell for each column."""
-
-    def __init__(self, head: CsvLine) -> None:
-        self.head = head
-        self.at: dict[str, int] = {}
-        self.unused: list[str] = []
-        self.inclusive = False
-        for index, written in enumerate(head.cells):
-            self._take(index, written)
-        missing = [name for name in REQUIRED if name not in self.at]
-        if missing:
-            what = f"the header has no column {', '.join(missing)}"
-            hint = (
-                f"the first line names the columns: {','.join(REQUIRED)}, and may name {', '.join(OPTIONAL)}"
-            )
-            raise BadInput(what, where=head.place(0), hint=hint)
-
-    def _take(self, index: int, written: str) -> None:
-        name = SYNONYMS.get(written, written)
-        if name in self.at or written in self.unused:
-            what = f"the header has two columns for {shown(name)}"
-            raise BadInput(what, where=self.head.place(index), hint="remove or rename one of them")
-        if name in REQUIRED or name in OPTIONAL:
-            self.at[name] = index
-            self.inclusive |= written == "end"
-            return
-        known = (*REQUIRED, *OPTIONAL, *SYNONYMS)
-        folded = written.lower()
+def _unused(table: CsvTable) -> list[str]:
+    """Columns of the user's own. Raises BadInput for one that is nearly called as a known one."""
+    known = (*REQUIRED, *OPTIONAL, *SYNONYMS)
+    unused = [name for name in table.at if name not in known]
+    for name in unused:
+        folded = name.lower()
         if folded in known or get_close_matches(folded, known, n=1, cutoff=_MISSPELLING_RATIO):
-            what = f"the header has the unknown column {shown(written)}"
-            raise BadInput(what, where=self.head.place(index), hint=suggest(written, known, "columns are"))
-        self.unused.append(written)
+            what = f"the header has the unknown column {shown(name)}"
+            raise BadInput(what, where=table.place(name), hint=suggest(name, known, "columns are"))
+    return unused
 
 
-class _BufferRow:
-    """The line of one buffer."""
-
-    def __init__(self, columns: _Columns, line: CsvLine) -> None:
-        self.columns = columns
-        self.line = line
-        wanted, given = len(columns.head.cells), len(line.cells)
-        if wanted != given:
-            what = f"the row has {given} cells, the header {wanted}"
-            hint = "write one cell for each column, and quote a cell with a comma in it"
-            raise BadInput(what, where=line.place(min(wanted, given - 1)), hint=hint)
-
-    def text(self, name: str) -> str:
-        at = self.columns.at
-        return self.line.cells[at[name]] if name in at else ""
-
-    def place(self, name: str) -> Place:
-        return self.line.place(self.columns.at.get(name, 0))
-
-    def names(self, name: str) -> list[str]:
-        text = self.text(name)
-        return [piece.strip() for piece in text.split(";") if piece.strip()] if text else []
-
-    def number(self, name: str, least: int = -MAX_VALUE) -> int:
-        text = self.text(name)
-        if not text:
-            raise BadInput(f"{name} is empty", where=self.place(name), hint="write a whole number")
-        if not _WHOLE.fullmatch(text):
-            digits = text.lstrip("+-")
-            if digits.isascii() and digits.isdigit() and len(text) - len(digits) <= 1:
-                raise self.out_of_range(name, text, least)
-            raise BadInput(
-                f"{name} {shown(text)} is not a whole number", where=self.place(name), hint=_HINT_NUMBER
-            )
-        value = int(text)
-        if not least <= value <= MAX_VALUE:
-            raise self.out_of_range(name, text, least)
-        return value
-
-    def optional(self, name: str, least: int) -> int | None:
-        return self.number(name, least) if name in self.columns.at and self.text(name) else None
-
-    def out_of_range(self, name: str, text: str, least: int) -> BadInput:
-        low = "-2^61" if least == -MAX_VALUE else str(least)
-        return BadInput(
-            f"{name} {shown(text)} is out of range", where=self.place(name), hint=f"write {low} to 2^61"
-        )
-
-    def buffer(self) -> Buffer:
-        name = self.text("id")
-        if not name:
-            raise BadInput("id is empty", where=self.place("id"), hint="give every buffer a name of its own")
-        alignment = self.optional("alignment", 1)
-        return Buffer(
-            name,
-            self.number("size", 0),
-            self.live(),
-            1 if alignment is None else alignment,
-            self.optional("pinned", 0),
-            tuple(self.names("memories")),
-        )
-
-    def live(self) -> tuple[Interval, ...]:
-        lower, upper = self.number("lower"), self.number("upper") + self.columns.inclusive
-        if upper < lower:
-            what = f"the lifetime ends at {upper}, before it begins at {lower}"
-            hint = "lower is the first position, upper the one after the last"
-            raise BadInput(what, where=self.place("upper"), hint=hint)
-        life = Interval(lower, upper)
-        if not self.text("gaps"):
-            return (life,) if lower < upper else ()
-        gaps = merged(self.gaps(life))
-        starts, stops = (lower, *(gap.stop for gap in gaps)), (*(gap.start for gap in gaps), upper)
-        return tuple(Interval(a, b) for a, b in zip(starts, stops, strict=True) if a < b)
-
-    def gaps(self, life: Interval) -> Iterator[Interval]:
-        for text in self.text("gaps").split():
-            if "@" in text:
-                what = f"the gap {shown(text)} keeps part of the buffer alive, which is not supported"
-                hint = "remove the text from @ on to free the whole buffer, or split the buffer in two"
-                raise BadInput(what, where=self.place("gaps"), hint=hint)
-            match = _GAP.fullmatch(text)
-            if match is None:
-                hint = "write the gaps in the lifetime as in 10-20 35-40"
-                raise BadInput(f"the gap {shown(text)} is not FROM-TO", where=self.place("gaps"), hint=hint)
-            start, stop = int(match[1]), int(match[2]) + self.columns.inclusive
-            if not life.start <= start < stop <= life.stop:
-                what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
-                raise BadInput(
-                    what, where=self.place("gaps"), hint="a gap begins before it ends, and both are inside"
-                )
-            yield Interval(start, stop)
+def _buffer(row: CsvRow, inclusive: bool) -> Buffer:
+    """The buffer of a row; ``inclusive`` says that ends are the last positions."""
+    name = row.text("id")
+    if not name:
+        row.refuse("id", "id is empty", "give every buffer a name of its own")
+    alignment = _optional(row, "alignment")
+    return Buffer(
+        name,
+        row.whole(_NUMBERS["size"]),
+        _live(row, inclusive),
+        1 if alignment is None else alignment,
+        _optional(row, "pinned"),
+        tuple(_names(row, "memories")),
+    )
 
 
-class _BufferRelations:
-    """Constraints between buffers: groups and pairs; checks the memories that rows name."""
-
-    def __init__(self, by_name: Mapping[str, _BufferRow], memories: Sequence[Memory]) -> None:
-        self.by_name = by_name
-        self.rows = rows = list(by_name.values())
-        known = [memory.name for memory in memories]
-        named = rows and not rows[0].columns.at.keys().isdisjoint(("memories", "apart"))
-        for row in rows if named else ():
-            for name in row.names("memories"):
-                if name not in known:
-                    hint = suggest(name, known, "memories are") or f"give its size: --memory {name}=64KiB"
-                    what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
-                    raise BadInput(what, where=row.place("memories"), hint=hint)
-            if row.text("apart") and not known:
-                hint = "name them: --memory fast=64KiB --memory slow=1MiB; or use the column separate"
-                raise BadInput("the column apart needs several memories", where=row.place("apart"), hint=hint)
-
-    def colocated(self) -> tuple[tuple[str, ...], ...]:
-        groups: dict[str, list[str]] = {}
-        for row in self.rows if self.rows and "colocate" in self.rows[0].columns.at else ():
-            label = row.text("colocate")
-            if label:
-                groups.setdefault(label, []).append(row.text("id"))
-        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
-
-    def pairs(self, column: str) -> tuple[tuple[str, str], ...]:
-        """The pairs of a column, each once, even where both rows name each other."""
-        named: dict[tuple[str, str], tuple[str, str]] = {}
-        for row in self.rows if self.rows and column in self.rows[0].columns.at else ():
-            name = row.text("id")
-            for other in row.names(column):
-                if other == name:
-                    what = f"buffer {shown(name)} cannot be {_WORDS[column]} itself"
-                    raise BadInput(what, where=row.place(column), hint="name other buffers")
-                if other not in self.by_name:
-                    what = f"buffer {shown(name)} is to be {_WORDS[column]} the unknown buffer {shown(other)}"
-                    hint = suggest(other, self.by_name, "separate names with ; where ids are")
-                    raise BadInput(what, where=row.place(column), hint=hint)
-                named.setdefault((min(name, other), max(name, other)), (name, other))
-        return tuple(named.values())
+def _optional(row: CsvRow, name: str) -> int | None:
+    return row.whole(_NUMBERS[name]) if row.text(name) else None
 
 
-_WORDS = {"separate": "separate from", "apart": "apart from"}
+def _names(row: CsvRow, column: str) -> list[str]:
+    text = row.text(column)
+    return [piece.strip() for piece in text.split(";") if piece.strip()] if text else []
 
 
-def _unique(rows: list[_BufferRow]) -> dict[str, _BufferRow]:
-    """Rows by the names of their buffers, in order."""
-    lines: dict[str, _BufferRow] = {}
+def _live(row: CsvRow, inclusive: bool) -> tuple[Interval, ...]:
+    lower, upper = row.whole(_NUMBERS["lower"]), row.whole(_NUMBERS["upper"]) + inclusive
+    if upper < lower:
+        what = f"the lifetime ends at {upper}, before it begins at {lower}"
+        row.refuse("upper", what, "lower is the first position, upper the one after the last")
+    life = Interval(lower, upper)
+    if not row.text("gaps"):
+        return (life,) if lower < upper else ()
+    gaps = merged(_gaps(row, life, inclusive))
+    starts, stops = (lower, *(gap.stop for gap in gaps)), (*(gap.start for gap in gaps), upper)
+    return tuple(Interval(a, b) for a, b in zip(starts, stops, strict=True) if a < b)
+
+
+def _gaps(row: CsvRow, life: Interval, inclusive: bool) -> Iterator[Interval]:
+    for text in row.text("gaps").split():
+        if "@" in text:
+            what = f"the gap {shown(text)} keeps part of the buffer alive, which is not supported"
+            hint = "remove the text from @ on to free the whole buffer, or split the buffer in two"
+            row.refuse("gaps", what, hint)
+        match = _GAP.fullmatch(text)
+        if match is None:
+            row.refuse("gaps", f"the gap {shown(text)} is not FROM-TO", "write gaps as in 10-20 35-40")
+        start, stop = int(match[1]), int(match[2]) + inclusive
+        if not life.start <= start < stop <= life.stop:
+            what = f"the gap {shown(text)} is not inside the lifetime [{life.start}, {life.stop})"
+            row.refuse("gaps", what, "a gap begins before it ends, and both are inside")
+        yield Interval(start, stop)
+
+
+def _check_memories(rows: Iterable[CsvRow], memories: Sequence[Memory]) -> None:
+    known = [memory.name for memory in memories]
     for row in rows:
-        name = row.text("id")
-        if name in lines:
-            what = f"the id {shown(name)} is used twice, first on line {lines[name].line.number}"
-            raise BadInput(what, where=row.place("id"), hint="give every buffer a name of its own")
-        lines[name] = row
-    return lines
+        for name in _names(row, "memories"):
+            if name not in known:
+                hint = suggest(name, known, "memories are") or f"give its size: --memory {name}=64KiB"
+                what = f"buffer {shown(row.text('id'))} names the unknown memory {shown(name)}"
+                row.refuse("memories", what, hint)
+        if row.text("apart") and not known:
+            hint = "name them: --memory fast=64KiB --memory slow=1MiB; or use the column separate"
+            row.refuse("apart", "the column apart needs several memories", hint)
 
 
-def _check_sizes(buffers: Sequence[Buffer], rows: list[_BufferRow]) -> None:
+def _colocated(rows: Iterable[CsvRow]) -> tuple[tuple[str, ...], ...]:
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        if label := row.text("colocate"):
+            groups.setdefault(label, []).append(row.text("id"))
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def _pairs(by_name: Mapping[str, CsvRow], column: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of a column, each once, even where both rows name each other."""
+    named: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, row in by_name.items():
+        for other in _names(row, column):
+            if other == name:
+                row.refuse(
+                    column, f"buffer {shown(name)} cannot be {column} from itself", "name other buffers"
+                )
+            if other not in by_name:
+                what = f"buffer {shown(name)} is to be {column} from the unknown buffer {shown(other)}"
+                row.refuse(column, what, suggest(other, by_name, "separate names with ; where ids are"))
+            named.setdefault((min(name, other), max(name, other)), (name, other))
+    return tuple(named.values())
+
+
+def _unique(rows: Iterable[CsvRow]) -> dict[str, CsvRow]:
+    """Rows by the names of their buffers, in order."""
+    by_name: dict[str, CsvRow] = {}
+    for row in rows:
+        first = by_name.setdefault(row.text("id"), row)
+        if first is not row:
+            what = f"the id {shown(row.text('id'))} is used twice, first on line {first.line.number}"
+            row.refuse("id", what, "give every buffer a name of its own")
+    return by_name
+
+
+def _check_sizes(buffers: Sequence[Buffer], rows: Sequence[CsvRow]) -> None:
     total = parts = 0
     for buffer, row in zip(buffers, rows, strict=True):
         parts += len(buffer.live)
         if parts > MAX_ROWS:
             what = f"with the gaps of buffer {shown(buffer.name)} lifetimes have more than {MAX_ROWS:,} parts"
             hint = "leave out the shortest gaps: a buffer that is alive in them only takes more bytes"
-            raise BadInput(what, where=row.place("gaps"), hint=hint)
+            row.refuse("gaps", what, hint)
         total += buffer.bytes + buffer.alignment
         if max(total, (buffer.pinned or 0) + buffer.bytes) > MAX_VALUE:
             what = (
                 f"with size {buffer.bytes} of buffer {shown(buffer.name)} the sizes add up to more than 2^61"
             )
-            raise BadInput(what, where=row.place("size"), hint="check the unit: sizes are bytes")
+            row.refuse("size", what, "check the unit: sizes are bytes")
 
 
-def _check_colocated(problem: Problem, by_name: Mapping[str, _BufferRow]) -> None:
+def _check_colocated(problem: Problem, by_name: Mapping[str, CsvRow]) -> None:
     group_of = {name: group for group in problem.colocated for name in group}
     for word, pairs in (("separate", problem.separated), ("apart", problem.apart)):
         for a, b in pairs:
             if a in group_of and group_of[a] == group_of.get(b):
                 what = f"buffers {shown(a)} and {shown(b)} are to be colocated and {word} at once"
-                raise BadInput(what, where=by_name[a].place("id"), hint="drop one of the two")
+                by_name[a].refuse("id", what, "drop one of the two")
 
 
-def _hints(rows: list[_BufferRow]) -> dict[str, int]:
+def _hints(rows: Iterable[CsvRow]) -> dict[str, int]:
     hints: dict[str, int] = {}
-    columns = [each for each in ("hint", "offset") if rows and each in rows[0].columns.at]
-    for row in rows if columns else ():
-        for column in columns:
-            value = row.optional(column, 0)
-            if value is not None:
+    for row in rows:
+        for column in ("hint", "offset"):
+            if (value := _optional(row, column)) is not None:
                 hints.setdefault(row.text("id"), value)
     return hints
 
 
-def _notes(columns: _Columns, problem: Problem) -> tuple[str, ...]:
-    notes = [f"the column {shown(name)} is not used" for name in columns.unused]
-    if "offset" in columns.at:
+def _notes(table: CsvTable, unused: Iterable[str], problem: Problem) -> tuple[str, ...]:
+    notes = [f"the column {shown(name)} is not used" for name in unused]
+    if "offset" in table.at:
         notes.append("the column 'offset' is only a plan to start from; required offsets belong in 'pinned'")
     empty = [b.name for b in problem.buffers if not b.live]
     if empty:

@@ -38,6 +38,10 @@ COMMON: Mapping[str, Any] = {"hovermode": "closest", "dragmode": "zoom", "barmod
 """What all charts but those over time share."""
 
 
+LABEL_SIZE = 11
+"""Pixels of the names inside of bars and boxes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """The looks of one series, which differs from others in shape as well as in colour."""
@@ -93,11 +97,45 @@ def series(
     }
 
 
-def told(texts: Sequence[str]) -> dict[str, Any]:
-    """What a reader sees who points at a mark: a text of lines, in which nothing is markup."""
+def bars(
+    spans: Sequence[tuple[float, float]],
+    rows: Sequence[object],
+    width: float | Sequence[float],
+    marker: Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    ink: str = "#14181c",
+    **more: Any,
+) -> dict[str, Any]:
+    """A bar over each of ``spans``, its start and length, at its row; ``names`` are inside of the bars that
+    are large enough."""
+    inside = {
+        "text": [escape(name) for name in names or ()],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": ink, "size": LABEL_SIZE},
+    }
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": rows,
+        "x": [length for _, length in spans],
+        "base": [start for start, _ in spans],
+        "width": width,
+        "marker": marker,
+        **(inside if names is not None else {}),
+        **more,
+    }
+
+
+def told(texts: Sequence[str], titled: bool = False) -> dict[str, Any]:
+    """What a reader sees who points at a mark: a text of lines, in which nothing is markup. The first line is
+    bold where texts are ``titled``."""
     if not texts:
         return {"hoverinfo": "skip"}
     lines = [escape(text).replace("\n", "<br>") for text in texts]
+    if titled:
+        lines = [f"<b>{line.replace('<br>', '</b><br>', 1)}" for line in lines]
     return {"hovertext": lines, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from math import log2
 from typing import Any
 
@@ -11,7 +10,7 @@ from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.live_sets import thinned
 from chipmodel.model.plan import Buffer
-from reports.chart import Chart, axis, labelled, series, told
+from reports.chart import Chart, Style, axis, bars, labelled, series, told
 from reports.colours import BLUE, VERMILION
 from reports.words import count, percent, ratio, size
 
@@ -45,13 +44,16 @@ def packing_map(answer: PackingAnswer, pressures: Sequence[int]) -> Chart | None
     levels += [("capacity", capacity)] if capacity is not None and capacity <= NEAR * crest else []
     levels += [(memory.name, memory.stop) for memory in answer.problem.memories]
     top = max(crest, *(at for _, at in levels))
-    alive = {"line": {"color": "ink", "width": 1.5, "shape": "hv"}}
     traces = [
         *_boxes(answer, pressures),
         series(
-            "live bytes", "lines", curve, [f"{count(total)} B alive at {count(at)}" for at, total in curve]
-        )
-        | alive,
+            "live bytes",
+            "lines",
+            curve,
+            [f"{count(total)} B alive at {count(at)}" for at, total in curve],
+            Style("ink"),
+            line={"shape": "hv", "width": 1.5},
+        ),
         *(_level(name, at, (start, stop)) for name, at in levels),
     ]
     x = axis("time", range=[start, stop], tickformat=",d")
@@ -60,8 +62,8 @@ def packing_map(answer: PackingAnswer, pressures: Sequence[int]) -> Chart | None
 
 
 def _level(name: str, at: int, ends: tuple[int, int]) -> dict[str, Any]:
-    line = {"color": LEVELS.get(name, "ink"), "dash": "dash", "width": 1.5}
-    return series(f"{name} {size(at)}", "lines", [(end, at) for end in ends]) | {"line": line}
+    style = Style(LEVELS.get(name, "ink"), "dash")
+    return series(f"{name} {size(at)}", "lines", [(end, at) for end in ends], (), style, line={"width": 1.5})
 
 
 def _sizes(top: int) -> dict[float, str]:
@@ -103,24 +105,17 @@ def _box_trace(
         _title(b, low, span, ratio(pressures[row], most))
         for (row, b, span), low in zip(boxes, lows, strict=True)
     ]
-    inside = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "showlegend": False,
-        "base": [span.start for _, _, span in boxes],
-        "x": [len(span) for _, _, span in boxes],
-        "y": [low + b.bytes / 2 for (_, b, _), low in zip(boxes, lows, strict=True)],
-        "width": [b.bytes for _, b, _ in boxes],
-        "marker": {"color": colour, "line": {"color": edge, "width": width}},
-        "customdata": [row for row, _, _ in boxes],
-        **(
-            {"text": [escape(b.name) for _, b, _ in boxes], "textfont": {"color": "#14181c"}, **inside}
-            if named
-            else {}
-        ),
+    marker = {"color": colour, "line": {"color": edge, "width": width}}
+    return bars(
+        [(span.start, len(span)) for _, _, span in boxes],
+        [low + b.bytes / 2 for (_, b, _), low in zip(boxes, lows, strict=True)],
+        [b.bytes for _, b, _ in boxes],
+        marker,
+        [b.name for _, b, _ in boxes] if named else None,
+        showlegend=False,
+        customdata=[row for row, _, _ in boxes],
         **told(titles),
-    }
+    )
 
 
 def _title(buffer: Buffer, low: int, span: Interval, pressure: float) -> str:

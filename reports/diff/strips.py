@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from chipmodel.answers.op_totals import OpTotals
-from reports.chart import Chart, axis, labelled, series, told
+from reports.chart import Chart, axis, bars, labelled, series, told
 from reports.colours import CAUSE_COLOURS, GREEN, GREY, VERMILION, faint
 from reports.diff.difference import RunDifference
 from reports.diff.words import doing, signed, time_words
@@ -50,12 +50,12 @@ def strips(diff: RunDifference) -> Chart:
     }
     spans = {"A": _spans(diff.a), "B": _spans(diff.b)}
     least = float(max(diff.a.milliseconds, diff.b.milliseconds)) / SHARED
-    bars = [
+    drawn = [
         bar
         for name, run in (("A", diff.a), ("B", diff.b))
         for bar in _bars(run, spans[name], lanes[name], least)
     ]
-    traces = [*(_bands(diff, spans) if followed else ()), *_by_cause(bars)]
+    traces = [*(_bands(diff, spans) if followed else ()), *_by_cause(drawn)]
     ticks = {
         lane + 0.5: f"{name}{f' core {core}' if len(cores) > 1 else ''}"
         for name, cores in lanes.items()
@@ -119,23 +119,20 @@ def _bars_of(run: SavedResult, ops: Sequence[OpTotals], start: float, lane: floa
             start += length
 
 
-def _by_cause(bars: Sequence[StripBar]) -> Iterator[dict[str, Any]]:
+def _by_cause(strip_bars: Sequence[StripBar]) -> Iterator[dict[str, Any]]:
     """A trace of bars for each cause."""
     for cause in ("compute", *CAUSES):
-        drawn = [bar for bar in bars if bar.cause == cause]
+        drawn = [bar for bar in strip_bars if bar.cause == cause]
         height = HEIGHT if cause == "compute" else WAIT
         if drawn:
-            yield {
-                "type": "bar",
-                "orientation": "h",
-                "name": doing(cause),
-                "base": [bar.start for bar in drawn],
-                "x": [bar.length for bar in drawn],
-                "y": [bar.lane + height / 2 for bar in drawn],
-                "width": height,
-                "marker": {"color": CAUSE_COLOURS.get(cause, GREY), "line": {"width": 0.5, "color": "paper"}},
+            yield bars(
+                [(bar.start, bar.length) for bar in drawn],
+                [bar.lane + height / 2 for bar in drawn],
+                height,
+                {"color": CAUSE_COLOURS.get(cause, GREY), "line": {"width": 0.5, "color": "paper"}},
+                name=doing(cause),
                 **told([bar.title for bar in drawn]),
-            }
+            )
 
 
 def _bands(diff: RunDifference, spans: Mapping[str, Spans]) -> Iterator[dict[str, Any]]:

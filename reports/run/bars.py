@@ -29,7 +29,7 @@ class Bar:
     events: int = 1
 
 
-def bars(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
+def bars_of(result: Result, most: int = MOST_BARS) -> tuple[Bar, ...]:
     """At most ``most`` bars (or one per unit and category), in order of (unit, core or channel, start)."""
     rows: list[tuple[Unit, int, int | None]] = [
         *(("npu", 0, core) for core in range(result.trace.cores)),

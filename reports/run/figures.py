@@ -6,35 +6,20 @@ A wait has the colour of what it waits for, hatched.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
+from typing import Any, NamedTuple
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
 from chipmodel.records import dataclass
+from reports.chart import COMMON, LABEL_SIZE, Style, axis, bars, series, told
 from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION, faint
-from reports.run.bars import MOST_BARS, Bar, bars, category
+from reports.run.bars import MOST_BARS, Bar, bars_of, category
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
 from reports.words import CAUSES, KIB, dma_name, duration, npu_name, shortened
 
-
-def hover(*lines: str) -> str:
-    """The template of a tooltip with these lines."""
-    return "<br>".join(lines) + "<extra></extra>"
-
-
-def scatter(
-    mode: str, x: Sequence[float | None], y: Sequence[object], tooltip: str = "", **more: object
-) -> dict[str, object]:
-    """Points, lines or both; without a tooltip they say nothing to a reader who points at them."""
-    told = {"hovertemplate": tooltip} if tooltip else {"hoverinfo": "skip"}
-    return {"type": "scatter", "mode": mode, "x": x, "y": y, **told, **more}
-
-
-LABEL_SIZE = 11
-"""Pixels of the names inside of bars and boxes."""
-CYCLES: Mapping[str, object] = {"title": {"text": "cycles"}, "tickformat": "~s"}
+CYCLES: Mapping[str, Any] = {"title": {"text": "cycles"}, "tickformat": "~s"}
 """The horizontal axis of charts over time."""
 LABELLED = 400
 """With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
@@ -85,7 +70,7 @@ CASCADE = Category("cascade", "cascades", VERMILION)
 class RunChart:
     """A plotly figure, its legend, and a remark for the reader."""
 
-    figure: dict[str, object]
+    figure: dict[str, Any]
     legend: tuple[Category, ...]
     """Entries in the order of the figure's first traces."""
     marks: int
@@ -99,7 +84,7 @@ class RunChart:
 
 def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
-    shown = bars(result, most)
+    shown = bars_of(result, most)
     groups = {c: [b for b in shown if category(b.event) == c.key] for c in EVENTS}
     legend = tuple(c for c in EVENTS if groups[c])
     runs, crowded = cascade_runs(result), cascade_op_names(result)
@@ -122,7 +107,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
         *(_cascade_row(result, core) for core in sorted({run.core for run in runs}, reverse=True)),
     ]
-    rows: dict[str, object] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
+    rows: dict[str, Any] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
         rows["range"] = [-0.5, len(names) - 0.5]
     drawn = figure(traces, result.trace.cycles, rows)
@@ -158,23 +143,21 @@ def _cascade_row(result: Result, core: int) -> str:
     return CASCADE_ROW if result.trace.cores == 1 else f"{CASCADE_ROW} {core}"
 
 
-def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, object]:
+def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, Any]:
     """A bar for each run of each cascade, above the NPUs, with the ops inside on hover."""
-    tooltips = [
-        [
-            escape(run.name),
-            f" of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
-            len(run.span),
-            duration(result.chip, len(run.span)),
-            run.span.stop,
-            f"<br>{escape(shortened(run.plan.ops, MOST_NAMED))}",
-        ]
+    texts = [
+        "\n".join(
+            (
+                run.name,
+                f"cascade of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
+                _time(result, run.span),
+                shortened(run.plan.ops, MOST_NAMED),
+            )
+        )
         for run in runs
     ]
     rows = [_cascade_row(result, run.core) for run in runs]
-    lines = event_lines("cascade", "%{customdata[5]}")
-    names = [run.name for run in runs]
-    return bar_trace(CASCADE, [run.span for run in runs], rows, 0.5, tooltips, lines, names)
+    return bar_trace(CASCADE, [run.span for run in runs], rows, 0.5, texts, [run.name for run in runs])
 
 
 def _event_trace(
@@ -184,23 +167,22 @@ def _event_trace(
     labelled: bool,
     needed: Needs,
     crowded: frozenset[str],
-) -> dict[str, object]:
-    tooltips = [
-        [
-            _title(result, b),
-            _detail(b, result.trace.cores > 1),
-            len(b.span),
-            duration(result.chip, len(b.span)),
-            b.span.stop,
-            _needed(result, b, needed),
-        ]
+) -> dict[str, Any]:
+    many = result.trace.cores > 1
+    texts = [
+        f"{_title(result, b)}\n{category.label}{_detail(b, many)}\n{_time(result, b.span)}"
+        + _needed(result, b, needed)
         for b in shown
     ]
     named = labelled and not (category.hatched or category.faint)
     names = ["" if b.event.op in crowded else b.event.name for b in shown] if named else None
-    spans, rows = [b.span for b in shown], [_row(result, b.event) for b in shown]
-    lines = event_lines(category.label, "%{customdata[5]}")
-    return bar_trace(category, spans, rows, 0.78, tooltips, lines, names)
+    rows = [_row(result, b.event) for b in shown]
+    return bar_trace(category, [b.span for b in shown], rows, 0.78, texts, names)
+
+
+def _time(result: Result, span: Interval) -> str:
+    lasts = f"{len(span):,} cycles, {duration(result.chip, len(span))}"
+    return f"{lasts}\nfrom {span.start:,} to {span.stop:,}"
 
 
 def _row(result: Result, event: Event) -> str:
@@ -210,29 +192,29 @@ def _row(result: Result, event: Event) -> str:
 def _title(result: Result, bar: Bar) -> str:
     event = bar.event
     if bar.events > 1:
-        return f"{bar.events:,} events, the first: {escape(event.name or event.op)}"
-    return escape(event.name or event.op or _row(result, event))
+        return f"{bar.events:,} events, the first: {event.name or event.op}"
+    return event.name or event.op or _row(result, event)
 
 
 def _needed(result: Result, bar: Bar, needed: Needs) -> str:
     """A line with the names of the events that a step or transfer depends on."""
     others = needed[bar.index] if bar.events == 1 and not bar.event.cause else ()
-    names = list(dict.fromkeys(escape(result.trace.events[other].name) for other in others))
-    return f"<br>depends on {shortened(names, MOST_NEEDED)}" if names else ""
+    names = list(dict.fromkeys(result.trace.events[other].name for other in others))
+    return f"\ndepends on {shortened(names, MOST_NEEDED)}" if names else ""
 
 
 def _detail(bar: Bar, many: bool) -> str:
     event = bar.event
-    of = f" for {escape(event.op)}" if event.op and event.op != event.name else ""
+    of = f" for {event.op}" if event.op and event.op != event.name else ""
     if many and event.unit == "dma" and event.cause not in ("nothing issued", "order", "finished"):
         of += f" of core {event.core}"
     held = f", stalled for {bar.held:,} of its cycles" if bar.held else ""
     return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
 
 
-def marker(category: Category) -> dict[str, object]:
+def marker(category: Category) -> dict[str, Any]:
     """Plotly's marker for the category; ``page.js`` replaces ``paper`` by the page's own colour."""
-    style: dict[str, object] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
+    style: dict[str, Any] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
     if category.hatched:
         hatch = {
             "shape": "/",
@@ -253,80 +235,64 @@ def bar_trace(
     spans: Sequence[Interval],
     rows: Sequence[object],
     width: float | Sequence[float],
-    tooltips: Sequence[Sequence[object]],
-    lines: Sequence[str],
+    texts: Sequence[str],
     names: Sequence[str] | None = None,
-) -> dict[str, object]:
-    """A bar over each of ``spans``, at its row. ``lines`` of the tooltip take their values from ``tooltips``;
-    ``names`` are inside of the bars that are large enough."""
-    inside = {
-        "text": [escape(name) for name in names or ()],
-        "textposition": "inside",
-        "insidetextanchor": "middle",
-        "textangle": 0,
-        "textfont": {"color": "#ffffff" if category.colour == BLUE else "#14181c", "size": LABEL_SIZE},
-    }
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": category.label,
-        "y": rows,
-        "x": [len(span) for span in spans],
-        "base": [span.start for span in spans],
-        "width": width,
-        "marker": marker(category),
-        "customdata": tooltips,
-        "hovertemplate": hover(*lines),
-        **(inside if names is not None else {}),
-    }
+) -> dict[str, Any]:
+    """A bar over each of ``spans``, at its row, with a text that begins with its title."""
+    extents = [(span.start, len(span)) for span in spans]
+    ink = "#ffffff" if category.colour == BLUE else "#14181c"
+    shown = {"name": category.label, **told(texts, titled=True)}
+    return bars(extents, rows, width, marker(category), names, ink, **shown)
 
 
-def event_lines(label: str, more: str = "") -> tuple[str, ...]:
-    """Lines of a tooltip: title, detail, cycles, time and end."""
-    return (
-        "<b>%{customdata[0]}</b>",
-        f"{label}%{{customdata[1]}}",
-        "%{customdata[2]:,} cycles, %{customdata[3]}",
-        f"from %{{base:,}} to %{{customdata[4]:,}}{more}",
-    )
+class MapBox(NamedTuple):
+    """A box in a map of memory: its bytes, when it is there, and what is said below its name."""
+
+    name: str
+    at: Interval
+    span: Interval
+    words: str
 
 
-def box_trace(
-    category: Category,
-    places: Sequence[Interval],
-    spans: Sequence[Interval],
-    tooltips: Sequence[Sequence[object]],
-    lines: Sequence[str],
-    names: Sequence[str] | None = None,
-) -> dict[str, object]:
-    """Boxes in a map of memory: at ``places``, which are bytes, during ``spans``."""
-    rows = [(place.start + place.stop) / 2 / KIB for place in places]
-    return bar_trace(category, spans, rows, [len(p) / KIB for p in places], tooltips, lines, names)
+def bytes_at(place: Interval) -> str:
+    """``64 B at 128 to 192``."""
+    return f"{len(place):,} B at {place.start:,} to {place.stop:,}"
 
 
-def level_trace(name: str, height: float, last: int, words: str, width: float = 2) -> dict[str, object]:
+def box_trace(category: Category, boxes: Sequence[MapBox], named: bool) -> dict[str, Any]:
+    """Boxes of one category in a map of memory, with their names inside where they are ``named``."""
+    rows = [(box.at.start + box.at.stop) / 2 / KIB for box in boxes]
+    heights = [len(box.at) / KIB for box in boxes]
+    names = [box.name for box in boxes] if named else None
+    texts = [f"{box.name}{box.words}" for box in boxes]
+    return bar_trace(category, [box.span for box in boxes], rows, heights, texts, names)
+
+
+def level_trace(name: str, height: float, last: int, words: str, width: float = 2) -> dict[str, Any]:
     """A dashed line across the chart up to ``last``."""
-    line = {"width": width, "color": "ink", "dash": "dash"}
-    return scatter("lines", [0, last], [height, height], hover(words), name=name, line=line)
+    ends = [(0, height), (last, height)]
+    return series(name, "lines", ends, [words] * 2, Style("ink", "dash"), line={"width": width})
 
 
 def figure(
-    traces: list[dict[str, object]],
+    traces: list[dict[str, Any]],
     last: int,
-    y_axis: Mapping[str, object],
-    x_axis: Mapping[str, object] = CYCLES,
-    **more: object,
-) -> dict[str, object]:
+    y_axis: Mapping[str, Any],
+    x_axis: Mapping[str, Any] = CYCLES,
+    **more: Any,
+) -> dict[str, Any]:
     """A figure of bars over the run up to ``last``; ``more`` is of its layout."""
     layout = {
-        "barmode": "overlay",
-        "bargap": 0,
+        **COMMON,
         "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": "zoom",
         "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
         "xaxis": {"range": [0, last], "zeroline": False, **x_axis},
         "yaxis": y_axis,
         **more,
     }
     return {"data": traces, "layout": layout}
+
+
+def memory_axis(top: float) -> dict[str, Any]:
+    """The vertical axis of a map of memory up to ``top`` bytes."""
+    return axis("address (KiB)", range=[0, top / KIB])

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
+from typing import Any
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
 from chipmodel.records import dataclass
+from reports.chart import Style, series
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
 from reports.run.figures import (
     BUFFERS,
     LABELLED,
     Category,
+    MapBox,
     RunChart,
     box_trace,
+    bytes_at,
     figure,
-    hover,
     level_trace,
-    scatter,
+    memory_axis,
 )
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.run.network import buffer_ops
@@ -54,12 +56,16 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
     labelled = len(boxes) <= LABELLED
     of_kind = [[b for b in boxes if b.kind == c.key] for c in legend]
-    traces = [_box_trace(c, each, labelled) for c, each in zip(legend, of_kind, strict=True)]
+    traces = [
+        box_trace(c, [_map_box(c, box) for box in each], labelled)
+        for c, each in zip(legend, of_kind, strict=True)
+    ]
     using = buffer_ops(result.schedule)
     ops = [tuple(using.get(b.name, ()) for b in each) for each in of_kind]
     rows = rows_boxes(result, most)
     if rows:
-        traces.append(_rows_trace(result, rows))
+        offsets = result.solved.plan.offsets
+        traces.append(box_trace(ROWS, [_rows_box(each, offsets[each.buffer]) for each in rows], False))
         legend = (*legend, ROWS)
     profile = thinned(alive_bytes(result, spans), most)
     top = _top(result)
@@ -69,12 +75,6 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
         lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
         words = f"capacity {result.capacity:,} B"
         traces.append(level_trace("capacity", result.capacity / KIB, result.trace.cycles, words, 2.5))
-    axis: dict[str, object] = {
-        "title": {"text": "address (KiB)"},
-        "range": [0, top / KIB],
-        "zeroline": False,
-        "rangemode": "tozero",
-    }
     remarks = [_scale(result, top)]
     if hulls:
         remarks.append(
@@ -83,7 +83,7 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     if small > 0:
         remarks.append(f"The {small:,} buffers with the fewest bytes times cycles are not drawn.")
     return RunChart(
-        figure(traces, result.trace.cycles, axis),
+        figure(traces, result.trace.cycles, memory_axis(top)),
         (*legend, *lines),
         len(boxes),
         " ".join(r for r in remarks if r),
@@ -102,46 +102,30 @@ def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[Bu
     ]
 
 
-def _box_trace(category: Category, boxes: list[BufferBox], labelled: bool) -> dict[str, object]:
-    lines = (
-        "<b>%{customdata[0]}</b>",
-        f"{category.label}: %{{customdata[1]:,}} B at %{{customdata[2]:,}} to %{{customdata[3]:,}}",
-        "alive from cycle %{base:,} to %{customdata[4]:,}",
+def _map_box(category: Category, box: BufferBox) -> MapBox:
+    at = Interval(box.offset, box.offset + box.bytes)
+    life = f"alive from cycle {box.span.start:,} to {box.span.stop:,}"
+    return MapBox(box.name, at, box.span, f"\n{category.label}: {bytes_at(at)}\n{life}")
+
+
+def _rows_box(rows: RowsBox, offset: int) -> MapBox:
+    """Rows inside of a rolling buffer, at their addresses for as long as they are needed."""
+    at = Interval(offset + rows.at.start, offset + rows.at.stop)
+    words = (
+        f" of {rows.tensor}\nmade by {rows.step}; the buffer then holds rows {row_words(rows.held)}\n"
+        f"{bytes_at(at)}, needed from cycle {rows.span.start:,} to {rows.span.stop:,}"
     )
-    places = [Interval(b.offset, b.offset + b.bytes) for b in boxes]
-    tooltips = [[escape(b.name), b.bytes, b.offset, b.offset + b.bytes, b.span.stop] for b in boxes]
-    names = [b.name for b in boxes] if labelled else None
-    return box_trace(category, places, [b.span for b in boxes], tooltips, lines, names)
+    return MapBox(f"rows {row_words(rows.rows)} of {rows.of_rows:,}{rows.columns}", at, rows.span, words)
 
 
-def _rows_trace(result: Result, rows: tuple[RowsBox, ...]) -> dict[str, object]:
-    """The rows inside of rolling buffers, at their addresses for as long as they are needed."""
-    lines = (
-        "<b>rows %{customdata[0]} of %{customdata[1]:,}%{customdata[8]}</b> of %{customdata[2]}",
-        "made by %{customdata[3]}; the buffer then holds rows %{customdata[4]}",
-        "%{customdata[5]:,} B at %{customdata[6]:,}, needed from cycle %{base:,} to %{customdata[7]:,}",
-    )
-    offsets = result.solved.plan.offsets
-    places = [Interval(offsets[b.buffer] + b.at.start, offsets[b.buffer] + b.at.stop) for b in rows]
-    tooltips = [
-        [
-            *(row_words(b.rows), b.of_rows, escape(b.tensor), escape(b.step), row_words(b.held)),
-            *(len(b.at), place.start, b.span.stop, b.columns),
-        ]
-        for b, place in zip(rows, places, strict=True)
-    ]
-    return box_trace(ROWS, places, [b.span for b in rows], tooltips, lines)
-
-
-def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, object]:
-    return scatter(
+def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, Any]:
+    return series(
+        "live bytes",
         "lines",
-        [cycle for cycle, _ in profile],
-        [total / KIB for _, total in profile],
-        hover("%{customdata:,} B live from cycle %{x:,}"),
-        name="live bytes",
-        customdata=[total for _, total in profile],
-        line={"shape": "hv", "width": 1.5, "color": "ink"},
+        [(cycle, total / KIB) for cycle, total in profile],
+        [f"{total:,} B live from cycle {cycle:,}" for cycle, total in profile],
+        Style("ink"),
+        line={"shape": "hv", "width": 1.5},
     )
 
 

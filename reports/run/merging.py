@@ -7,7 +7,7 @@ et al. 2025, Fig. 6 (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from typing import Any
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
@@ -15,7 +15,17 @@ from chipmodel.model.plan import Buffer, Solved
 from chipmodel.model.schedule import StepNode, branches, steps
 from chipmodel.records import dataclass
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
-from reports.run.figures import LABELLED, Category, RunChart, box_trace, figure, level_trace
+from reports.run.figures import (
+    LABELLED,
+    Category,
+    MapBox,
+    RunChart,
+    box_trace,
+    bytes_at,
+    figure,
+    level_trace,
+    memory_axis,
+)
 from reports.words import KIB, percent, ratio, size
 
 NONE = "none"
@@ -92,41 +102,30 @@ def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) 
     legend = tuple(c for c in (OUTSIDE, *ARMS) if c in groups)
     offsets = solved.plan.offsets
     boxes = sum(len(buffer.live) for buffer in result.problem.buffers)
-    traces = [_trace(category, groups[category], offsets, boxes <= LABELLED) for category in legend]
+    traces = [
+        box_trace(category, list(_boxes(groups[category], offsets)), boxes <= LABELLED) for category in legend
+    ]
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
     traces.append(level_trace("peak", solved.peak / KIB, last, f"peak {solved.peak:,} B"))
     line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
     return RunChart(_figure(traces, last, top, arms), (*legend, line), boxes)
 
 
-def _trace(
-    category: Category,
-    members: Sequence[tuple[Buffer, ArmExtent | None]],
-    offsets: Mapping[str, int],
-    labelled: bool,
-) -> dict[str, object]:
-    boxes = [(b, arm, offsets[b.name], span) for b, arm in members for span in b.live]
-    lines = (
-        "<b>%{customdata[0]}</b>%{customdata[1]}",
-        "%{customdata[2]:,} B at %{customdata[3]:,} to %{customdata[4]:,}",
-        "alive at steps %{base:,} to %{customdata[5]:,}",
-    )
-    places = [Interval(offset, offset + b.bytes) for b, _, offset, _ in boxes]
-    tooltips = [
-        [escape(b.name), _where(arm), b.bytes, offset, offset + b.bytes, span.stop - 1]
-        for b, arm, offset, span in boxes
-    ]
-    names = [b.name for b, *_ in boxes] if labelled else None
-    return box_trace(category, places, [span for *_, span in boxes], tooltips, lines, names)
+def _boxes(
+    members: Sequence[tuple[Buffer, ArmExtent | None]], offsets: Mapping[str, int]
+) -> Iterator[MapBox]:
+    for buffer, arm in members:
+        at = Interval(offsets[buffer.name], offsets[buffer.name] + buffer.bytes)
+        for span in buffer.live:
+            life = f"alive at steps {span.start:,} to {span.stop - 1:,}"
+            yield MapBox(buffer.name, at, span, f"{_where(arm)}\n{bytes_at(at)}\n{life}")
 
 
 def _where(arm: ArmExtent | None) -> str:
-    return "" if arm is None else f" in arm {escape(arm.name)} of {escape(arm.fork)}"
+    return "" if arm is None else f" in arm {arm.name} of {arm.fork}"
 
 
-def _figure(
-    traces: list[dict[str, object]], last: int, top: float, arms: Sequence[ArmExtent]
-) -> dict[str, object]:
+def _figure(traces: list[dict[str, Any]], last: int, top: float, arms: Sequence[ArmExtent]) -> dict[str, Any]:
     edges = sorted({edge for arm in arms for edge in (arm.extent.start, arm.extent.stop)})
     lines = [
         {
@@ -142,5 +141,4 @@ def _figure(
         }
         for edge in edges
     ]
-    axis = {"title": {"text": "address (KiB)"}, "range": [0, top / KIB], "zeroline": False}
-    return figure(traces, last, axis, {"title": {"text": "step"}}, shapes=lines)
+    return figure(traces, last, memory_axis(top), {"title": {"text": "step"}}, shapes=lines)

@@ -5,14 +5,23 @@ Source of the maps: the tiered-memory patent (CN, 2022), figures 3 and 4 (docs/r
 
 from __future__ import annotations
 
-from html import escape
 from itertools import pairwise
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.tier_states import BlockStates, BlockStay, StateSearch
 from reports.colours import BLUE, GREEN, ORANGE, PALE
 from reports.run.bars import MOST_BARS
-from reports.run.figures import LABELLED, Category, RunChart, box_trace, figure, level_trace
+from reports.run.figures import (
+    LABELLED,
+    Category,
+    MapBox,
+    RunChart,
+    box_trace,
+    bytes_at,
+    figure,
+    level_trace,
+    memory_axis,
+)
 from reports.words import KIB, count, percent, ratio
 
 ALLOCATED = Category("allocated", "where it was allocated", PALE)
@@ -85,14 +94,14 @@ def _map(search: StateSearch, state: BlockStates, tier: int, top: int, most: int
     for category, stay in inside[:most]:
         groups[category].append(stay)
     legend = tuple(category for category, stays in groups.items() if stays)
-    traces = [_trace(search, c, groups[c], len(inside) <= LABELLED) for c in legend]
+    named = len(inside) <= LABELLED
+    traces = [box_trace(c, [_box(search, stay) for stay in groups[c]], named) for c in legend]
     capacity, last = search.tiers[tier][1], len(search.steps)
     if capacity is not None:
         traces.append(level_trace("capacity", capacity / KIB, last, f"capacity {capacity:,} B"))
-    axis = {"title": {"text": "address (KiB)"}, "range": [0, top * 1.05 / KIB], "zeroline": False}
     left = len(inside) - most
     remark = f"The {left:,} blocks with the fewest bytes times steps are not drawn." if left > 0 else ""
-    drawn = figure(traces, last, axis, {"title": {"text": "step"}})
+    drawn = figure(traces, last, memory_axis(top * 1.05), {"title": {"text": "step"}})
     return RunChart(drawn, legend, min(most, len(inside)), remark)
 
 
@@ -107,19 +116,8 @@ def _arrivals(state: BlockStates) -> list[tuple[Category, BlockStay]]:
     return arrivals
 
 
-def _trace(search: StateSearch, category: Category, stays: list[BlockStay], named: bool) -> dict[str, object]:
-    lines = (
-        "<b>%{customdata[0]}</b>%{customdata[1]}",
-        "%{customdata[2]:,} B at %{customdata[3]:,} to %{customdata[4]:,}",
-        "from step %{base:,} (%{customdata[5]}) to before step %{customdata[6]:,}",
-    )
-    tooltips = [
-        [
-            *(escape(s.block), f" over {escape(s.over)}" if s.over else "", s.bytes, s.offset),
-            *(s.offset + s.bytes, escape(search.steps[s.start]), s.stop),
-        ]
-        for s in stays
-    ]
-    places = [Interval(s.offset, s.offset + s.bytes) for s in stays]
-    spans = [Interval(s.start, s.stop) for s in stays]
-    return box_trace(category, places, spans, tooltips, lines, [s.block for s in stays] if named else None)
+def _box(search: StateSearch, stay: BlockStay) -> MapBox:
+    at = Interval(stay.offset, stay.offset + stay.bytes)
+    over = f" over {stay.over}" if stay.over else ""
+    life = f"from step {stay.start:,} ({search.steps[stay.start]}) to before step {stay.stop:,}"
+    return MapBox(stay.block, at, Interval(stay.start, stay.stop), f"{over}\n{bytes_at(at)}\n{life}")

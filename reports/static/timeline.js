@@ -69,10 +69,8 @@ const linkTimeline = (chart, needs) => {
     return Plotly.relayout(chart, { "xaxis.range": [start, start + high - low] });
   };
   const speak = (t, p) => {
-    const data = chart.data[t].customdata[p];
-    const text = `${chart.data[t].name}${data[1]}: ${data[0]}, ${data[2].toLocaleString("en")} cycles, ${data[3]}. ${data[5]}`;
     const plain = document.createElement("div");
-    plain.innerHTML = text.replaceAll("<br>", " ").replaceAll("<", "&lt;");
+    plain.innerHTML = chart.data[t].hovertext[p].replaceAll("<br>", ", ");
     said.textContent = plain.textContent;
   };
   const step = async (key) => {

@@ -47,6 +47,11 @@ def unpacked(packed: str) -> Any:
     return json.loads(gzip.decompress(b64decode(packed, validate=True)))
 
 
+def told(trace: dict[str, Any]) -> list[list[str]]:
+    """The lines that a reader sees who points at a mark, for each mark of a trace."""
+    return [re.sub("</?b>", "", text).split("<br>") for text in trace["hovertext"]]
+
+
 def data_of(page: str) -> Any:
     """What the page's script gets."""
     found = some(re.search(r'<script type="text/plain" id="data">(.*?)</script>', page))

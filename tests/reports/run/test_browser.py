@@ -90,7 +90,7 @@ def test_the_timeline_is_walked_by_keyboard(shown: Visit) -> None:
         page.keyboard.press("ArrowRight")
         expect(said).not_to_have_text(before)
         before = said.inner_text()
-    expect(said).to_contain_text("compute: stem, 23,600 cycles")
+    expect(said).to_contain_text("stem, compute, 23,600 cycles")
     page.wait_for_selector("#timeline .hovertext")
     page.keyboard.press("Enter")
     expect(page.locator("#chosen-text")).to_contain_text("stem, conv")

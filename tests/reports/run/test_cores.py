@@ -75,7 +75,7 @@ def test_the_document_has_the_cores_and_one_core_has_none() -> None:
 
 def test_every_core_has_rows_of_its_own() -> None:
     chart = timeline(result())
-    rows = {row for trace in chart.figure["data"] for row in trace["y"]}  # type: ignore[attr-defined]
+    rows = {row for trace in chart.figure["data"] for row in trace["y"]}
     assert rows == {"NPU 0", "NPU 1", "DMA"}
     assert [c.label for c in EVENTS if c.key == "core"] == ["waits for another core"]
     events = chrome_trace(result())["traceEvents"]

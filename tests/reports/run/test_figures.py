@@ -13,13 +13,13 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.trace import Event, Trace
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from reports.run.bars import Bar, bars, category
+from reports.run.bars import Bar, bars_of, category
 from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.chrome_trace import rates
 from reports.run.figures import CASCADE_ROW, timeline
 from reports.run.memory_map import memory_map
 from tests.reports.cascade_sample import NAME, cascaded
-from tests.reports.pages import traces
+from tests.reports.pages import told, traces
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.run.test_merging import result as merged
 from tests.reports.sample import large, sample
@@ -45,13 +45,13 @@ def test_needs_are_the_marks_of_other_bars() -> None:
     listed = traces(chart)
 
     def name(trace: int, point: int) -> str:
-        return str(listed[trace]["customdata"][point][0])
+        return told(listed[trace])[point][0]
 
     assert [len(points) for points in chart.needs] == [len(t["x"]) for t in listed]
     found: dict[str, set[str]] = {}
-    for data, flat in zip(listed[0]["customdata"], chart.needs[0], strict=True):
+    for data, flat in zip(told(listed[0]), chart.needs[0], strict=True):
         needed = {name(a, b) for a, b in zip(flat[::2], flat[1::2], strict=True)}
-        assert set(data[5].removeprefix("<br>depends on ").split(", ")) - {""} == needed
+        assert {each for line in data[4:] for each in line.removeprefix("depends on ").split(", ")} == needed
         found[data[0]] = needed
     assert listed[0]["name"] == "compute"
     assert found["stem"] == {"load stem", "load audio"}
@@ -108,9 +108,9 @@ def assert_tiles_the_run(result: Result, shown: tuple[Bar, ...]) -> None:
 @settings(max_examples=25, deadline=None)
 @given(most=st.integers(12, 1000))
 def test_merged_bars_keep_every_sum_and_never_overlap(most: int) -> None:
-    merged = bars(CHAIN, most)
+    merged = bars_of(CHAIN, most)
     assert len(merged) <= most
-    assert sums(merged) == sums(bars(CHAIN, len(CHAIN.trace.events)))
+    assert sums(merged) == sums(bars_of(CHAIN, len(CHAIN.trace.events)))
     assert_tiles_the_run(CHAIN, merged)
 
 
@@ -152,7 +152,7 @@ def test_the_timeline_has_a_row_with_a_bar_for_each_run() -> None:
     bar = traces(chart)[-1]
     assert bar["text"] == [NAME] * 3
     assert set(bar["y"]) == {CASCADE_ROW}
-    assert bar["customdata"][0][5] == "<br>first, second, third"
+    assert told(bar)[0][-1] == "first, second, third"
     steps = next(t for t in traces(chart) if t["name"] == "compute")
     assert set(steps["text"]) == {"", "mean", "head"}
 
@@ -167,7 +167,10 @@ def test_the_memory_map_shows_rolling_buffers_and_the_rows_in_them() -> None:
     ]
     assert "pattern" in by_name["rolling buffers"]["marker"]
     held = by_name["rows in them"]
-    assert held["customdata"][2][:5] == ["4 to 6", 32, "first", "first [2/8]", "0 to 7"]
+    assert told(held)[2][:2] == [
+        "rows 4 to 6 of 32 of first",
+        "made by first [2/8]; the buffer then holds rows 0 to 7",
+    ]
     bottom = held["y"][0] - held["width"][0] / 2
     assert bottom * 1024 == result.solved.plan.offsets["first rows"]
 
@@ -176,9 +179,7 @@ def test_boxes_lie_at_their_addresses() -> None:
     boxes: dict[str, tuple[float, float]] = {}
     for trace in traces(memory_map(sample())):
         if trace["type"] == "bar":
-            boxes |= {
-                c[0]: (y, w) for c, y, w in zip(trace["customdata"], trace["y"], trace["width"], strict=True)
-            }
+            boxes |= {c[0]: (y, w) for c, y, w in zip(told(trace), trace["y"], trace["width"], strict=True)}
     assert boxes["relu.stripe"] == (16.0, 32.0)
     assert boxes["w.even"] == (44 + 5, 10.0)
 
@@ -209,6 +210,6 @@ def test_of_too_many_buffers_the_largest_are_drawn() -> None:
         f"The {len(sample().problem.buffers) - 5} buffers with the fewest bytes times cycles" in chart.remark
     )
     assert chart.marks == 5
-    names = {c[0] for trace in traces(chart) if trace["type"] == "bar" for c in trace["customdata"]}
+    names = {c[0] for trace in traces(chart) if trace["type"] == "bar" for c in told(trace)}
     assert {"w.even", "w.odd"} <= names
     assert "softmax" not in names

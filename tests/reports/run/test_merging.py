@@ -7,7 +7,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop
 from reports.run.merging import ArmExtent, arm_of, arms_of, merging, saved_words
-from tests.reports.pages import traces
+from tests.reports.pages import told, traces
 from tests.reports.sample import EVIL, sample
 
 ONE = Interval(0, 1)
@@ -75,12 +75,12 @@ def test_both_maps_have_the_same_boxes_and_one_scale() -> None:
     assert list(charts) == ["none", "conflict"]
     before, after = (charts[name] for name in ("none", "conflict"))
     assert before.marks == after.marks == 5
-    assert before.figure["layout"]["yaxis"]["range"] == after.figure["layout"]["yaxis"]["range"]  # type: ignore[index]
+    assert before.figure["layout"]["yaxis"]["range"] == after.figure["layout"]["yaxis"]["range"]
     tops = {}
     for name, chart in charts.items():
         for trace in traces(chart)[:-1]:
-            for data in trace["customdata"]:
-                tops[name, data[0][:4]] = data[3]
+            for name_and_arm, place, _ in told(trace):
+                tops[name, name_and_arm.partition(" in arm ")[0][:4]] = int(place.split()[3])
     assert tops["none", "dw&l"] == 174
     assert tops["conflict", "dw&l"] == 64
     assert tops["none", "a"] == tops["conflict", "a"] == 64
@@ -88,12 +88,12 @@ def test_both_maps_have_the_same_boxes_and_one_scale() -> None:
 
 def test_boxes_are_coloured_and_named_by_their_arm() -> None:
     chart = merging(result())["conflict"]
-    named = {t["name"]: [d[1] for d in t["customdata"]] for t in traces(chart)[:-1]}
+    named = {t["name"]: [d[0].partition(" in arm ")[2] for d in told(t)] for t in traces(chart)[:-1]}
     evil = "dw&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;amp;&lt;/b&gt;"
     assert named == {
         "outside of all arms": [""],
-        "first arm of an if": [f" in arm left of {evil}", " in arm x of in"],
-        "second arm of an if": [f" in arm right of {evil}"] * 2,
+        "first arm of an if": [f"left of {evil}", "x of in"],
+        "second arm of an if": [f"right of {evil}"] * 2,
     }
     assert len({t["marker"]["color"] for t in traces(chart)[:-1]}) == 3
 

@@ -11,7 +11,7 @@ from reports.run.network import flows, network
 from reports.run.page import render_page
 from reports.run.totals import run_totals
 from tests.reports.cascade_sample import INSIDE, cascaded
-from tests.reports.pages import data_of
+from tests.reports.pages import data_of, told
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, UNICODE, sample
 from workloads.build.builder import ProgramBuilder
@@ -125,7 +125,7 @@ def test_marks_of_the_charts_lead_to_ops() -> None:
                 assert len(points) == len(drawn["x"])
         timeline = data["charts"]["timeline"]["data"]
         for numbers, trace in zip(of["timeline"], timeline, strict=True):
-            for mark, shown in zip(numbers, trace["customdata"], strict=True):
+            for mark, shown in zip(numbers, told(trace), strict=True):
                 if trace["name"] == "compute":
                     assert shown[0].startswith(names[mark[0]])
         memories = [m for chart in of if chart.startswith("memory") for points in of[chart] for m in points]

@@ -9,6 +9,7 @@ from reports.run.charts import of_states
 from reports.run.page import render_page
 from reports.run.states import search_document, search_words
 from tests.dma.residency.test_greedy import skip_connection
+from tests.reports.pages import told
 from tests.reports.sample import sample
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.narrowed import some
@@ -47,7 +48,7 @@ def test_the_page_has_a_map_of_every_tier_before_and_after() -> None:
     after = sections[3].chart
     assert [c.key for c in after.legend] == ["swap"]
     traces: Any = after.figure["data"]
-    assert traces[-1]["customdata"][0][0] == "early"
+    assert told(traces[-1])[0][0] == "early"
     page = render_page(result)
     assert page.count('class="chart states"') == 4
     assert of_states(sample(), 1000) == []

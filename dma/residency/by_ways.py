@@ -1,4 +1,4 @@
-"""What stays in SharedMemory where a path says it for the tensors that it follows."""
+"""What stays in SharedMemory where another planner has decided it: a path, or a search over memory tiers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dma.residency.greedy import Decisions, Residency, ResidencyTable
 
 @dataclass(frozen=True, slots=True)
 class StayingTensors:
-    """What a path says of each op of a program.
+    """What is decided of each op of a program.
 
     ``before`` and ``after`` say of the tensors that are followed whether they are in SharedMemory then,
     ``in_parts`` whether others may pass an op in several parts, and ``bytes`` what is there at its fullest, 0
-    for what the path does not know.
+    for what is not known.
     """
 
     ops: Sequence[Op]
@@ -26,10 +26,14 @@ class StayingTensors:
     after: Sequence[Mapping[str, bool]]
     in_parts: Sequence[bool]
     bytes: Sequence[int]
+    overwrites: Mapping[str, str] | None = None
+    """Each output with the input whose memory it takes, no concat being made in place; None: all that may."""
 
     def decisions(self, table: ResidencyTable) -> Decisions:
         """Return the decisions by which the tensors stay; those that are not followed stay, too."""
         decisions = table.initial_decisions()
+        if self.overwrites is not None:
+            decisions.overwrites, decisions.absorbed = dict(self.overwrites), {}
         holes: dict[str, set[int]] = {}
         passing: dict[str, set[int]] = {}
         away: dict[str, set[int]] = {}  # Between bodies a tensor is in one of both memories.

@@ -65,10 +65,6 @@ class ChipTierProblem:
         state.absorbed.clear()
         self.apart = self.table.residency(state)
         """Everything in SharedMemory that may be, each tensor in its own memory."""
-        self.fetches = True
-        """Whether an op's tensors in Psram are loaded whole where there is room for them."""
-        self.absorbed: dict[str, str] = {}
-        """Each input of a concat that is made in its output, with that output."""
         self.homed = self._always_in_psram(state.homed)
         self.names = [n for n in program.tensors if self.table.touches[n]]
         self.index = {name: index for index, name in enumerate(self.names)}

@@ -194,7 +194,6 @@ class ResidencyTable:
             for name in op.outputs:
                 self.touches[name].append(Touch(position, True, name))
         self.by_rows = any(op.by_rows for op in self.ops)
-        self.cascades = [op for op in self.ops if op.cascade]
         self.initial: Decisions | None = None
         self.lives: dict[int, tuple[Segment, tuple[Interval, ...]]] = {}
         self.least_stripes: dict[tuple[str, frozenset[str]], int] = {}
@@ -217,9 +216,8 @@ class ResidencyTable:
         return tuple(sorted(away - self.program.stays_in_psram))
 
     def kept(self, decisions: Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
-        """Return the operands of each striped cascade that stay whole in SharedMemory."""
-        cascades = {op.name for op in self.cascades if op.name in decisions.striped}
-        cascades |= {self.ops[at].name for places in decisions.passing.values() for at in places}
+        """Return the operands of each striped op that stay whole in SharedMemory."""
+        cut = decisions.striped | {self.ops[at].name for at in set().union(*decisions.passing.values())}
         kept = {
             op.name: frozenset(
                 n
@@ -227,7 +225,7 @@ class ResidencyTable:
                 if storage[n] not in decisions.homed and at not in decisions.passing.get(storage[n], ())
             )
             for at, op in enumerate(self.ops)
-            if op.name in cascades
+            if op.name in cut
         }
         return {name: names for name, names in kept.items() if names}
 

@@ -13,9 +13,9 @@ from chipmodel.hardware.chip import Chip
 from chipmodel.model.identity import Same
 from chipmodel.model.program import Program
 from chipmodel.model.tier_states import BlockStates, BlockStay, StateSearch
-from dma.residency.chip_tiers import ChipTierProblem
+from dma.residency.by_ways import StayingTensors
+from dma.residency.chip_tiers import SHARED, ChipTierProblem
 from dma.residency.greedy import Reserve, Residency, decide
-from dma.residency.tier_segments import residency_of
 from solvers.tiers.problem import TierProblem, TierState
 from solvers.tiers.search import TierSearchResult
 from solvers.tiers.settings import STANDARD, TierCost, TierSettings
@@ -40,7 +40,32 @@ def decide_tiers(
     tiers = ChipTierProblem(program, chip, budget, reserve, settings, further=True)
     found = tiers.found()
     whole = _in_all_of_the_memory(Same(program), Same(chip), settings)
-    return replace(residency_of(tiers, found.state), search=replace(whole, planned=round(found.state.cycles)))
+    residency = residency_of(tiers, found.state)
+    return replace(residency, search=replace(whole, planned=round(found.state.cycles)))
+
+
+def residency_of(tiers: ChipTierProblem, state: TierState) -> Residency:
+    """Return the residency of a state. An op loads its tensors in Psram whole where there is room; in another
+    one they pass in stripes."""
+    program, names = tiers.program, tiers.names
+    here = [
+        {
+            name: tier == SHARED
+            for name, block in tiers.index.items()
+            if (tier := state.tier_at(block, at)) is not None
+        }
+        for at in range(len(tiers.table.ops))
+    ]
+    in_parts: list[bool] = []
+    for op, places in zip(tiers.table.ops, here, strict=True):
+        slow = {name for name in (*op.inputs, *op.outputs) if not places[name]}
+        alive = sum(program.tensors[name].bytes for name, stays in places.items() if stays or name in slow)
+        whole = alive + tiers.reserve(op) <= tiers.budget and op.sliced not in slow
+        in_parts.append(bool(slow) and not whole and not op.allocates)
+    under = {names[new]: names[old] for new, old in enumerate(state.under) if old is not None}
+    unknown = [0] * len(here)
+    staying = StayingTensors(tiers.table.ops, here, here, in_parts, unknown, under)
+    return decide(program, tiers.budget, tiers.reserve, begun=staying)
 
 
 @lru_cache(maxsize=8)

@@ -18,8 +18,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.timing.transfer import transfer_cycles
 from chipmodel.verify.commands import verify
 from dma.residency.chip_tiers import PSRAM, SHARED, ChipTierProblem
-from dma.residency.state_search import decide_tiers
-from dma.residency.tier_segments import residency_of
+from dma.residency.state_search import decide_tiers, residency_of
 from solvers.tiers.search import search
 from tests.dma.residency.test_greedy import skip_connection
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory

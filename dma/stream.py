@@ -58,7 +58,7 @@ _ENTRIES = (
     StreamerEntry(
         "ping-pong-across",
         "dma.streamers.ping_pong_across:STREAMER",
-        "ping-pong across branches and loops; weights kept for all iterations",
+        "ping-pong, and the best of a loop's weights kept for all iterations",
         "chipmodel; extends Wang et al. 2025, Algorithm 3",
     ),
     StreamerEntry(

@@ -162,8 +162,8 @@ class Transfer:
     A load is issued at position ``issue`` and has arrived before the compute of ``due``. A store is
     issued after the compute of ``issue`` and its buffer is free after the wait of ``due``.
 
-    Where ``due`` lies in a branch or loop that does not contain ``issue``, or in the next iteration, some
-    paths never come to ``due``; all paths then wait after that branch or loop (``nesting.waits_after``).
+    Where ``due`` lies in a branch or loop that does not contain ``issue``, some paths never come to ``due``;
+    all paths then wait after that branch or loop (``nesting.waits_after``).
     Waiting again for a transfer that has ended takes no time.
 
     In SharedMemory its bytes are consecutive; in Psram they are ``runs`` equal runs, ``pitch`` bytes from the
@@ -186,9 +186,6 @@ class Transfer:
     advance: int = 0
     """Bytes by which its address in Psram moves on with each iteration of the innermost loop around ``due``,
     or, for a store, around ``issue``."""
-    again: tuple[int, ...] = ()
-    """Further positions that issue a load: at the ends of other arms, or at the end of an iteration for the
-    next one. No path issues it twice without waiting for it in between."""
     runs: int = 1
     pitch: int = 0
     """0 for a single run."""
@@ -202,11 +199,6 @@ class Transfer:
     @property
     def traffic(self) -> Traffic:
         return traffic_of(self.direction, self.part.weights, self.memory)
-
-    @property
-    def issues(self) -> tuple[int, ...]:
-        """Every position that issues it."""
-        return (self.issue, *self.again)
 
 
 @dataclass(frozen=True, slots=True)

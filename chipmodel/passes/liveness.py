@@ -199,8 +199,7 @@ def liveness(schedule: Schedule, chip: Chip) -> Problem:
     control = scopes(schedule.body)
     taken: dict[str, list[Interval]] = {name: [spec.held] for name, spec in schedule.buffers.items()}
     for transfer in schedule.transfers:
-        for issue in transfer.issues:
-            taken[transfer.buffer] += in_flight(control.section, issue, transfer.due)
+        taken[transfer.buffer] += in_flight(control.section, transfer.issue, transfer.due)
     for name, touches in touches_of(schedule).items():
         taken[name] += lifetime(touches, control)
     alignment = chip.shared_memory.alignment

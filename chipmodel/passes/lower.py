@@ -78,12 +78,10 @@ class _ScheduleLowering:
             self.moves_due[move.due].append(move)
         root = scopes(schedule.body).section
         for transfer in schedule.transfers:
-            for position in transfer.issues:
-                self.issued[transfer.direction, position].append(transfer)
+            self.issued[transfer.direction, transfer.issue].append(transfer)
             self.due[transfer.direction, transfer.due].append(transfer)
-            left = {waits_after(root, position, transfer.due) for position in transfer.issues}
-            for fork in left - {None}:
-                self.waited_after[fork or ""].append(transfer)
+            if fork := waits_after(root, transfer.issue, transfer.due):
+                self.waited_after[fork].append(transfer)
 
     def nodes(self, body: tuple[StepNode, ...], top: bool = False) -> tuple[Command, ...]:
         commands: list[Command] = []
@@ -132,13 +130,13 @@ class _ScheduleLowering:
         loads, due = self.issued["load", here], self.due["load", here]
         imported = [t for t in loads if self.from_other_cores(t)]
         commands: list[Command] = [DmaWait(move.name, step.op) for move in self.moves_due[here]]
-        commands += [self.wait(t, here) for t in due if here not in t.issues]
+        commands += [self.wait(t, here) for t in due if t.issue != here]
         commands += [self.start(t, here) for t in loads if t.due == here and t not in imported]
         for transfer in imported:
             awaited = self.from_other_cores(transfer)
             commands += [each for name in awaited for each in self.acquire(name, step.op)]
             commands.append(self.start(transfer, here))
-        commands += [self.wait(t, here) for t in due if here in t.issues]
+        commands += [self.wait(t, here) for t in due if t.issue == here]
         commands += [self.move(move) for move in self.moves_issued[here]]
         commands += [self.start(t, here) for t in loads if t.due != here and t not in imported]
         commands.append(
@@ -198,7 +196,6 @@ class _ScheduleLowering:
             transfer.runs,
             transfer.pitch,
             advance=advance,
-            ahead=int(advance > 0 and here > owner),
             memory=transfer.memory,
         )
 

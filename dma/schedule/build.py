@@ -455,7 +455,6 @@ def _transfers(issued: list[IssuedTransfer], layout: PsramLayout) -> tuple[Trans
                 bytes=need.bytes,
                 issue=decision.issue,
                 due=decision.due,
-                again=decision.again,
                 psram=layout.address(need.part, need.bytes),
                 home=layout.home(need.part, need.bytes),
                 runs=need.part.runs,

@@ -25,15 +25,13 @@ MAX_STATES = 24
 """States kept after a branch or loop; the least probable others are merged into the most probable."""
 MAX_WALKED_ITERATIONS = 24
 """Iterations of a loop that are walked; further ones are taken to be like the last of them."""
-LEAST_GAIN = 1e-9
-"""Share of the cycles: smaller differences are rounding errors of the forecast."""
 
 
 class PathTransfer(NamedTuple):
-    """A transfer of ``cycles`` core cycles; a load may be issued at several positions, a store at one."""
+    """A transfer of ``cycles`` core cycles, issued at one position and waited for at another one."""
 
     direction: Direction
-    issues: tuple[int, ...]
+    issue: int
     due: int
     cycles: int
 
@@ -46,19 +44,17 @@ IDLE: EngineState = (0, ())
 
 
 class PathForecast:
-    """Forecasts for one tree of steps; ``work`` counts the steps walked for all of them."""
+    """Forecasts for one tree of steps."""
 
     def __init__(self, root: Section, computes: Sequence[int], probabilities: BranchProbabilities) -> None:
         self.root = root
         self.computes = computes
         self.probabilities = probabilities
-        self.work = 0
 
     def cycles(self, transfers: Iterable[PathTransfer]) -> float:
         """Average core cycles of one run; ``transfers`` in the order of ``Schedule.transfers``."""
         run = _PathWalk(self, tuple(transfers))
         ends = run.section(self.root, {IDLE: (1.0, 0.0)})
-        self.work += run.work
         return sum(cycles + state[0] * chance for state, (chance, cycles) in ends.items())
 
 
@@ -73,7 +69,6 @@ class _PathWalk:
     def __init__(self, of: PathForecast, transfers: tuple[PathTransfer, ...]) -> None:
         self.of = of
         self.transfers = transfers
-        self.work = 0
         self.walked: dict[tuple[int, EngineState], tuple[EngineState, int]] = {}
         self.here: dict[int, tuple[list[int], ...]] = defaultdict(lambda: ([], [], [], [], []))
         self.after_fork: dict[str, list[int]] = defaultdict(list)
@@ -81,16 +76,17 @@ class _PathWalk:
             self.place(index, transfer)
 
     def place(self, index: int, transfer: PathTransfer) -> None:
+        issued, due = self.here[transfer.issue], self.here[transfer.due]
         if transfer.direction == "store":
-            self.here[transfer.issues[0]][3].append(index)
-            self.here[transfer.due][4].append(index)
-            return
-        if transfer.due not in transfer.issues:
-            self.here[transfer.due][0].append(index)
-        for issue in transfer.issues:
-            self.here[issue][1 if issue == transfer.due else 2].append(index)
-        for fork in {waits_after(self.of.root, issue, transfer.due) for issue in transfer.issues} - {None}:
-            self.after_fork[fork or ""].append(index)
+            issued[3].append(index)
+            due[4].append(index)
+        elif transfer.issue == transfer.due:
+            issued[1].append(index)
+        else:
+            issued[2].append(index)
+            due[0].append(index)
+            if fork := waits_after(self.of.root, transfer.issue, transfer.due):
+                self.after_fork[fork].append(index)
 
     def section(self, section: Section, states: StateDistribution) -> StateDistribution:
         at = section.extent.start
@@ -113,7 +109,6 @@ class _PathWalk:
         return result
 
     def steps(self, start: int, stop: int, state: EngineState) -> tuple[EngineState, int]:
-        self.work += stop - start
         clock, busy, ends = 0, state[0], dict(state[1])
 
         def begin(indices: list[int]) -> None:
@@ -224,11 +219,10 @@ class ScheduleForecast:
         computes = [step.cycles for step in steps(schedule.body)]
         forecast = PathForecast(scopes(schedule.body).section, computes, self.probabilities)
         moves = (
-            PathTransfer("load", (m.issue,), m.due, self.cycles_of(m.traffic, m.bytes))
-            for m in schedule.moves
+            PathTransfer("load", m.issue, m.due, self.cycles_of(m.traffic, m.bytes)) for m in schedule.moves
         )
         transfers = (
-            PathTransfer(t.direction, t.issues, t.due, self.cycles_of.of(t)) for t in schedule.transfers
+            PathTransfer(t.direction, t.issue, t.due, self.cycles_of.of(t)) for t in schedule.transfers
         )
         return forecast.cycles((*moves, *transfers))
 
@@ -237,4 +231,4 @@ def path_transfers(issued: Iterable[IssuedTransfer], cycles_of: TransferTimes) -
     """Yield the transfers in the order of ``Schedule.transfers``, with their cycles."""
     for transfer in sorted(issued, key=queue_order):
         need = transfer.need
-        yield PathTransfer(need.direction, transfer.issues, transfer.due, cycles_of.of(need))
+        yield PathTransfer(need.direction, transfer.issue, transfer.due, cycles_of.of(need))

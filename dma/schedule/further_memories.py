@@ -240,10 +240,10 @@ class _Placer:
         """Yield the moves of a copy for each last part of the loads."""
         cost = self.cycles_of(hop, len(group[0].home))
         stored = max((self.outer[t.due].stop for t in group if t.direction == "store"), default=0)
-        loads = sorted((t for t in group if t.direction == "load"), key=_begins)
+        loads = sorted((t for t in group if t.direction == "load"), key=lambda each: each.issue)
         for number in range(len(loads)):
             tail = loads[number:]
-            due = self._outside(min(map(_begins, tail)))
+            due = self._outside(min(each.issue for each in tail))
             issue = self._early(due, cost, stored)
             gain = self._saving(tail, hop.target) - cost
             if issue is not None:
@@ -254,7 +254,7 @@ class _Placer:
         """Yield the moves out of a further memory before each last part of the loads."""
         cost = self.cycles_of(hop, len(group[0].home))
         stores = [t for t in group if t.direction == "store"]
-        loads = sorted((t for t in group if t.direction == "load"), key=_begins)
+        loads = sorted((t for t in group if t.direction == "load"), key=lambda each: each.issue)
         if not stores:
             return
         start = self.outer[min(t.issue for t in stores)].start
@@ -262,7 +262,7 @@ class _Placer:
         for number in range(len(loads)):
             head, tail = (*stores, *loads[:number]), loads[number:]
             done = max(self.outer[t.due].stop for t in head)
-            last = self._outside(min(map(_begins, tail)))
+            last = self._outside(min(each.issue for each in tail))
             due = self._late_enough(stored, max(done, stored + 1), last, cost)
             if due is not None:
                 gain = self._saving(head, hop.source) - cost
@@ -311,10 +311,6 @@ class _Placer:
 def _thing(part: Part) -> Part:
     """What a move copies: the whole tensor, or the slice of weights."""
     return part if part.weights else Part(part.name)
-
-
-def _begins(transfer: Transfer) -> int:
-    return min(transfer.issues)
 
 
 def _times(body: Sequence[StepNode], times: int = 1) -> Iterator[int]:

@@ -102,8 +102,7 @@ def psram_lifetimes(program: Program, schedule: Schedule) -> dict[Interval, tupl
             intervals.append(throughout)
             continue
         home_of[transfer.part.name] = transfer.home
-        for issue in transfer.issues:
-            intervals += in_flight(control.section, issue, transfer.due)
+        intervals += in_flight(control.section, transfer.issue, transfer.due)
     for touch in [*_outside(program, schedule), *_decisions(program, schedule), *_moves(schedule)]:
         if touch.value in home_of:
             touches.setdefault(home_of[touch.value], []).append(touch)
@@ -151,7 +150,7 @@ def _moves(schedule: Schedule) -> Iterator[Touch]:
         if transfer.part.weights:
             continue
         if transfer.direction == "load":
-            yield from (Touch(issue, False, value) for issue in transfer.issues)
+            yield Touch(transfer.issue, False, value)
         else:
             target = op_at[transfer.issue], value
             yield Touch(transfer.issue, target not in begun, value)

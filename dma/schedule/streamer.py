@@ -44,13 +44,6 @@ class IssuedTransfer:
     buffer: str
     issue: int
     due: int
-    again: tuple[int, ...] = ()
-    """Further positions that issue it (``chipmodel.model.schedule.Transfer.again``)."""
-
-    @property
-    def issues(self) -> tuple[int, ...]:
-        """All positions that issue it."""
-        return (self.issue, *self.again)
 
 
 def queue_order(transfer: IssuedTransfer) -> tuple[int, int, Direction]:

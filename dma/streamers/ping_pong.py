@@ -104,14 +104,14 @@ def _buffer_bytes(memory: MemoryBudget, order: list[Op], count: int) -> int:
             tilings[op.name] = cut or tilings[op.name]
     emission = emit(memory.program, memory.chip, memory.residency, tilings)
     sizes: dict[int, int] = {}
-    for name, spec in _weights(emission, count).buffers.items():
+    for name, spec in weights_in_turn(emission, count).buffers.items():
         region = int(name.partition("@")[2])
         sizes[region] = sizes.get(region, 0) + spec.bytes
     return max(sizes.values(), default=0)
 
 
-def _weights(emission: Emission, count: int, wait_early: bool = False) -> IssuePlan:
-    """Weight blocks of each Region in turn; with two buffers, even ones to alloc0, odd ones to alloc1."""
+def weights_in_turn(emission: Emission, count: int, wait_early: bool = False) -> IssuePlan:
+    """Return the weight blocks of each Region in turn; of two buffers, alloc0 has the even ones."""
     regions: dict[int, list[TransferNeed]] = {}
     for need in emission.needs:
         if need.kind == "weights":
@@ -142,7 +142,7 @@ def extents(straight_chain: tuple[int, ...]) -> dict[int, Interval]:
 
 
 def _issue(memory: MemoryBudget, emission: Emission, count: int, wait_early: bool) -> IssuePlan:
-    issued, buffers = _weights(emission, count, wait_early)
+    issued, buffers = weights_in_turn(emission, count, wait_early)
     issued += stripes(emission)
     all_buffers = sum(b.bytes for b in buffers.values())
     issued += TensorIssuer(memory, emission, lambda _: all_buffers).transfers()

@@ -92,7 +92,7 @@ def _resident_weights(result: Result) -> dict[str, int]:
     inside = {step.position for step in steps(loop.body)}
     kept: Counter[str] = Counter()
     for transfer in result.schedule.transfers:
-        if transfer.part.weights and transfer.due in inside and not inside & {*transfer.issues}:
+        if transfer.part.weights and transfer.due in inside and transfer.issue not in inside:
             kept[transfer.part.name] += transfer.bytes
     return {op.name: kept[op.name] for op in ops(result.program.body) if kept[op.name]}
 

@@ -124,7 +124,7 @@ def check_one(seed: int, combination: Combination) -> Counter[str]:
         return Counter(refused=1)
     program = planned.program  # Large ops may be cut finer.
     stretch = scopes(planned.schedule.body).region
-    crossing = (stretch[t.issue] != stretch[t.due] or t.again for t in planned.schedule.transfers)
+    crossing = (stretch[t.issue] != stretch[t.due] for t in planned.schedule.transfers)
     seen = Counter(planned=1, crossing=any(crossing))
     if planned.solved.peak <= chip.shared_memory.bytes:
         faults = verify(program, planned.commands, chip)

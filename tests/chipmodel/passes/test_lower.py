@@ -212,18 +212,19 @@ def test_a_tensor_is_released_after_the_last_step_that_makes_it() -> None:
 
 
 def test_slices_of_a_loop_move_on_with_its_iterations() -> None:
-    """A slice of 8 bytes for each iteration: loaded before the loop, and at the end of each iteration for the
-    next one; stored at the end of each from a buffer that has all slices."""
-    load = replace(transfer("in", "load", 0, 1), again=(2,), advance=8)
+    """A slice of 8 bytes for each iteration: the first one is loaded before the loop, or each in it; each is
+    stored from a buffer that has all slices."""
+    load = replace(transfer("in", "load", 1, 2), advance=8)
+    once = replace(transfer("first", "load", 0, 1), advance=8)
     store = replace(transfer("out", "store", 2, 2, "q"), in_tensor=True, advance=8)
     body = (step(0), StepLoop("loop", 3, (step(1), step(2))))
-    commands = lowered(body, load, store)
+    commands = lowered(body, once, load, store)
     (loop,) = (c for c in commands if isinstance(c, Repeat))
     starts = [c for c in (*commands, *loop.body) if isinstance(c, DmaStart)]
-    assert [(c.name, c.advance, c.ahead, c.at.advance, c.at.in_tensor) for c in starts] == [
-        ("in", 0, 0, 0, False),
-        ("in", 8, 1, 0, False),
-        ("out", 8, 0, 8, True),
+    assert [(c.name, c.advance, c.at.advance, c.at.in_tensor) for c in starts] == [
+        ("first", 0, 0, False),
+        ("in", 8, 0, False),
+        ("out", 8, 8, True),
     ]
 
 

@@ -237,7 +237,7 @@ def test_the_first_schedule_stays_where_the_second_would_be_slower() -> None:
         """The second time each load is issued only where it is due."""
         issued = SCREENING.issue(memory, emission)
         tried.append(len(tried))
-        late = [replace(each, issue=each.due, again=()) for each in issued.transfers]
+        late = [replace(each, issue=each.due) for each in issued.transfers]
         return issued._replace(transfers=late) if len(tried) % 2 == 0 else issued
 
     request = StreamRequest(build("resnet8"), chip(64 << 10), 20 << 10)

@@ -11,7 +11,7 @@ from chipmodel.model.schedule import StepLoop, steps
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from dma.streamers.resident_knapsack import CAPACITY_GRAINS, KnapsackItem, knapsack
+from dma.streamers.loop_residents import CAPACITY_GRAINS, KnapsackItem, knapsack
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
@@ -77,7 +77,7 @@ def test_as_many_weights_stay_as_fit_beside_the_others(size: int, kept: int) -> 
     assert not verify(program, made.commands, chip)
     (loop,) = (node for node in made.schedule.body if isinstance(node, StepLoop))
     inside = {step.position for step in steps(loop.body)}
-    assert sum(t.due in inside and not inside & {*t.issues} for t in made.schedule.transfers) == kept
+    assert sum(t.due in inside and t.issue not in inside for t in made.schedule.transfers) == kept
     for iterations in (0, 1, 2):
         choices = {"loop": str(iterations)}
         assert simulate(made.commands, chip, choices) == step_through(made.commands, chip, choices)

@@ -38,7 +38,7 @@ from dma.columns.listed import ListedWays
 from dma.columns.plan_ways import PlanWays
 from dma.residency.storages import tensors_within
 from solvers.columns.kernel import Integers, Rates, is_compiled
-from solvers.columns.path import FastestPath, PathWay, fastest_path, least_time
+from solvers.columns.path import NO_LIMITS, FastestPath, PathLimits, PathWay, fastest_path, least_time
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.borders import NEVER
 from solvers.fluid.problem import FluidOp, FluidProblem
@@ -119,6 +119,8 @@ class FastestWays(NamedTuple):
     bytes: int
     cycles: int
     ways: tuple[ChosenWay, ...]
+    alone: int = NEVER
+    """Cycles of paths of single ops, if they are known."""
 
 
 Proposals = Callable[[FluidProblem, ListedWays], Iterator[FastestPath]]
@@ -136,16 +138,15 @@ def fastest_ways(
     sizes: Sequence[int],
     keeps: bool = False,
     deadline: Deadline = NO_DEADLINE,
-    likely: int = 0,
-    most: int = NEVER,
+    limits: PathLimits = NO_LIMITS,
     tried: Cascades = FOR_TIME,
     propose: Proposals | None = None,
 ) -> Iterator[FastestWays]:
     """Yield the ways of a fastest path for each of ``sizes``, in bytes of SharedMemory.
 
     They are those of one path for each arm, the one along ``path`` first: those that ``propose`` yields, if
-    it is given. ``likely`` are cycles that the first one likely takes at most. Nothing where ``listed_bound``
-    is None, no listed plan fits, or the program is straight and the first path takes more than ``most``.
+    it is given. The ``limits`` are those of the first size; of a program that is straight, but for those that
+    are likely. Nothing where ``listed_bound`` is None, and no listed plan fits, or none within the limits.
     Raises TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps, tried)
@@ -162,20 +163,19 @@ def fastest_ways(
     if not made:
         return
     begin = int(propose is not None)
-    limits: list[list[int]] = [[likely] if likely else []] * len(made[begin:])
-    larger: list[FastestPath | None] = [None] * len(limits)
+    first = limits if len(made) == 1 else PathLimits(limits.likely)
+    within = [first] * len(made[begin:])
+    larger: list[FastestPath | None] = [None] * len(within)
     for size in sizes:
         sized = [each._replace(problem=replace(each.problem, capacity=size)) for each, _ in made]
         asked = [(each.problem, each.columns) for each in sized]
-        limited = zip(asked[begin:], limits, larger, strict=True)
-        worst = most if len(made) == 1 else NEVER
         others = [
-            fastest_path(*each, deadline=deadline, likely=limit, most=worst, larger=known)
-            for each, limit, known in limited
+            fastest_path(*each, deadline=deadline, limits=limit, larger=known)
+            for each, limit, known in zip(asked[begin:], within, larger, strict=True)
         ]
-        if worst < NEVER and None in others:
+        if None in others and within[0][1:] != NO_LIMITS[1:]:
             return
-        limits, most = [[int(each.cycles * n) for n in LIKELY] if each else [] for each in others], NEVER
+        within = [PathLimits(tuple(int(each.cycles * n) for n in LIKELY) if each else ()) for each in others]
         larger = [one or other for one, other in zip(larger, others, strict=True)]
         for fastest in propose(*asked[0]) if propose else [others.pop(0)]:
             known = zip(sized, (names for _, names in made), (fastest, *others), strict=True)
@@ -197,8 +197,9 @@ def ways_of(
             found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
     if not found:
         return None
-    cycles = sum(fastest.cycles if fastest else NEVER for *_, fastest in paths)
-    return FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()))
+    known = [(fastest.cycles, fastest.alone) if fastest else (NEVER, NEVER) for *_, fastest in paths]
+    cycles, alone = map(sum, zip(*known, strict=True))
+    return FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()), alone)
 
 
 MOST_PATHS = 8

@@ -13,12 +13,11 @@ from chipmodel.records import dataclass
 @dataclass(frozen=True, slots=True)
 class AlignedCuts:
     """``total`` numbers in blocks of ``block``, each in pieces of ``size``, of which the last may be
-    smaller. ``short`` is by how many numbers the first piece is smaller, where there is one block."""
+    smaller."""
 
     total: int
     block: int
     size: int
-    short: int = 0
 
     @property
     def in_block(self) -> int:
@@ -26,31 +25,22 @@ class AlignedCuts:
         return -(-self.block // self.size)
 
     def __len__(self) -> int:
-        if self.short:
-            return -(-(self.total + self.short) // self.size)
         whole, rest = divmod(self.total, self.block)
         return whole * self.in_block + -(-rest // self.size)
 
     def piece(self, number: int) -> Interval:
         """Piece ``number``, counted from 0."""
-        if self.short:
-            start = number * self.size - self.short
-            return Interval(max(0, start), min(self.total, start + self.size))
         block, inside = divmod(number, self.in_block)
         start = block * self.block + inside * self.size
         return Interval(start, min(self.total, (block + 1) * self.block, start + self.size))
 
     def number_at(self, place: int) -> int:
         """The number of the piece that has ``place``."""
-        if self.short:
-            return (place + self.short) // self.size
         block, inside = divmod(place, self.block)
         return block * self.in_block + inside // self.size
 
     def sizes(self) -> Counter[int]:
         """How many pieces there are of each size."""
-        if self.short:
-            return Counter(map(len, self))
         whole, rest = divmod(self.total, self.block)
         found = Counter[int]()
         for times, numbers in ((whole, self.block), (1, rest)):

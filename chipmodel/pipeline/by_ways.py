@@ -25,10 +25,14 @@ from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
+from solvers.columns.path import NO_LIMITS, PathLimits
 from solvers.fluid.borders import NEVER
 
 SHARES = (64, 63, 62, 61, 58, 56)
 """64ths of SharedMemory for which paths are sought, until a plan loses nothing to packing."""
+FARTHER = 1.02
+"""How many times the cycles of a path of single ops those of one with concats made otherwise may be
+(assumed): of 44 programs, none was faster with cascades beyond."""
 NEAR = 1.1
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
@@ -138,14 +142,13 @@ def ways_along(
     program: Program,
     path: Mapping[str, str],
     sizes: Sequence[int],
-    likely: int = 0,
-    most: int = NEVER,
+    limits: PathLimits = NO_LIMITS,
     tried: Cascades = FOR_TIME,
     propose: Proposals | None = None,
 ) -> Iterator[FastestWays]:
     """``fastest_ways`` of a form of the request's program."""
     chip, keeps, until = request.chip, not request.spill, request.deadline
-    asked = path, request.cascades, sizes, keeps, until, likely, most, tried, propose
+    asked = path, request.cascades, sizes, keeps, until, limits, tried, propose
     return fastest_ways(program, chip, *asked)
 
 
@@ -177,17 +180,20 @@ def fastest_forms(
     request: PlanRequest, path: Mapping[str, str], sizes: Sequence[int], likely: int = 0
 ) -> Iterator[tuple[Program, FastestWays]]:
     """Programs with the ways for each of ``sizes``: with concats made in place, all of them or none: those
-    with which the path for the first size is the fastest."""
+    with which the path for the first size is the fastest. Where the fastest path of single ops takes much
+    longer than with the other, cascades are not looked for."""
     most = (sizes[0], 0)
     forms: list[Program] = []
     for program in (with_whole_concats(request.program, each) for each in most):
         forms += [program] if all(program.body != known.body for known in forms) else []
     best: tuple[Program, FastestWays, Iterator[FastestWays]] | None = None
+    limits = PathLimits((likely,) if likely else ())
     for program in forms:
-        limit = best[1].cycles - 1 if best else NEVER
-        walk = ways_along(request, program, path, sizes, likely, limit)
+        walk = ways_along(request, program, path, sizes, limits)
         first = next(walk, None)
-        best = (program, first, walk) if first and first.cycles <= limit else best
+        if first and first.cycles <= limits.most:
+            best, alone = (program, first, walk), likely or first.alone
+            limits = PathLimits(limits.likely, first.cycles - 1, int(min(NEVER, FARTHER * alone)))
     if best:
         program, first, walk = best
         yield from ((program, found) for found in chain((first,), walk))

@@ -28,15 +28,14 @@ def op_alone(
     numbers: SharedNumbers,
     tensors: Mapping[str, int],
     own: PartCut | None,
-    begins: bool,
     loads: int | None,
     tight: bool,
 ) -> Stretch | None:
     """Return the stretch of one op, None where its parts are none of those that are listed.
 
     ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not).
-    ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder, and an op that
-    ``begins`` the program may have a smaller first stripe; see ``dma.columns.ladder.cuts`` for ``tight``.
+    ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder; see
+    ``dma.columns.ladder.cuts`` for ``tight``.
     """
     if not _is_listed(program, op):
         return None
@@ -64,7 +63,7 @@ def op_alone(
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),
-        np.array(list(cuts(op, partial(numbers.cycles, op), own, begins, tight)), np.int64),
+        np.array(list(cuts(op, partial(numbers.cycles, op), own, tight)), np.int64),
         np.zeros(1, np.int64),
         np.array(by_channels, np.int64),
         NONE,

@@ -15,7 +15,7 @@ from chipmodel.cascades.shape import CascadeShape, readers_of, tensors_in_rows
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op, Program
-from dma.columns.ladder import FOR_TIME, Cascades, band_counts, heights, in_bands, low_heights, rows_tried
+from dma.columns.ladder import FOR_TIME, Cascades, band_counts, heights, low_heights, rows_tried
 from dma.columns.made_again import sole_tensors
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import Chain
@@ -66,7 +66,7 @@ class ChainOps:
         sizes = [self.program.block_bytes(op) for op in self.ops]
         given, low = own.heights if own else None, self.tried.for_bytes
         tried, names = (low_heights if low else heights)(rows, given), self.names
-        banded = [each for each in tried if low or each == given or in_bands(each, rows)]
+        banded = [each for each in tried if low or each == given]
         bands, sets = self._bands(shape, names, rows, banded, own)
         remade = sorted(set(self._sets_remade(shape, own)))
         choices = [

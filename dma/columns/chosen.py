@@ -41,8 +41,8 @@ def chosen_way(
     number, second, third, fourth = way.made_by
     choice = stretch.choices[number].tolist()
     if len(ops) == 1:
-        rows, channels, first, _ = choice
-        tiling = Tiling(rows, channels, True, bool(second), third, first, rolls)
+        rows, channels, _ = choice
+        tiling = Tiling(rows, channels, True, bool(second), third, rolls)
         return ChosenWay(names, None, tiling, before, after, way.bytes)
     again = int(stretch.again[second])
     reloaded = tuple(name for at, name in enumerate(names) if again >> at & 1)
@@ -50,9 +50,7 @@ def chosen_way(
     bands = _bands_of(stretch, bands, len(ops))
     made_again = tuple(op.outputs[0] for at, op in enumerate(ops) if remade >> at & 1)
     cascade = CascadeChoice(names, tuple(heights), rolls, reloaded, bands, made_again)
-    return ChosenWay(
-        names, cascade, Tiling(third, 1, True, False, fourth, 0, rolls), before, after, way.bytes
-    )
+    return ChosenWay(names, cascade, Tiling(third, 1, True, False, fourth, rolls), before, after, way.bytes)
 
 
 def _bands_of(stretch: Stretch, number: int, ops: int) -> int:

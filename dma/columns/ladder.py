@@ -19,17 +19,13 @@ LONGEST = 6
 """The most ops of a cascade, or blocks of one that has more: each begins and ends with one tensor."""
 MOST_OPS = 24
 """The most ops of blocks."""
-ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 CHANNELS = (8, 16, 32, 64)
 PARTS_OF_ROWS = (1, 2, 3, 4, 6, 8)
 PARTS_OF_CHANNELS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)
 """SharedNumbers of equal parts of all rows, or of all channels, that are rungs, too."""
-FIRST_SHARES = (2, 4, 8)
-"""How many times fewer rows than the others the first stripe of a program may have."""
 FEW = (1, 2, 4)
 """Rows a step of all ops of a cascade but the last."""
-BANDS = (2, 4)
-"""Bands of columns of a cascade, where not everything has room at once."""
 MOST_PARTS = 600
 """The most parts of one op."""
 
@@ -38,7 +34,8 @@ class Cascades(NamedTuple):
     """Which cascades are listed."""
 
     longest: int = LONGEST
-    bands: tuple[int, ...] = BANDS
+    bands: tuple[int, ...] = ()
+    """Numbers of bands of columns."""
     most_steps: int = 4_000
     for_bytes: bool = False
     """Whether ways are listed for their bytes rather than their time: then steps have few rows."""
@@ -50,7 +47,7 @@ class Cascades(NamedTuple):
 
 
 FOR_TIME = Cascades()
-CHAINED = Cascades(bands=(), chained=True)
+CHAINED = Cascades(chained=True)
 """Those of Arm's compiler, the only one of the boards' tools that makes any."""
 LEAST_MEMORY = Cascades(32, (2, 3, 4, 6, 8, 12, 16), MAX_CASCADE_STEPS, for_bytes=True)
 """Longer cascades hold more weights and rows than they save; of more bands, the halo is most of what is
@@ -65,7 +62,7 @@ def ladder(total: int) -> list[int]:
     """The numbers of rows tried of so many.
 
     >>> ladder(9)
-    [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    [1, 2, 3, 4, 5, 6, 8, 9]
     """
     return _rungs(total, ROWS, PARTS_OF_ROWS)
 
@@ -96,16 +93,6 @@ def low_heights(rows: Sequence[int], own: tuple[int, ...] | None) -> list[tuple[
     return sorted(found | ({own} if own else set()))
 
 
-def in_bands(choice: Sequence[int], rows: Sequence[int]) -> bool:
-    """Whether heights are tried in bands of columns, too: those that are equal or in proportion, of a power
-    of two of the last op's rows."""
-    if choice[-1].bit_count() > 1:
-        return False
-    pairs = list(zip(choice, rows, strict=True))
-    in_proportion = all(height == max(1, count * choice[-1] // rows[-1]) for height, count in pairs)
-    return in_proportion or all(height == min(max(choice), count) for height, count in pairs)
-
-
 def band_counts(tried: Cascades, columns: int) -> set[int]:
     """The numbers of bands of equal width, but for the last one, of an op with so many columns."""
     widths = {-(-columns // count) for count in tried.bands}
@@ -122,22 +109,21 @@ def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:
 
 
 def cuts(
-    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, begins: bool, tight: bool
-) -> Iterator[tuple[int, int, int, int]]:
-    """Yield rows and channels of a part, rows of the first stripe, and the ``cycles`` of all parts.
+    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, tight: bool
+) -> Iterator[tuple[int, int, int]]:
+    """Yield rows and channels of a part, and the ``cycles`` of all parts.
 
-    Only where memory is ``tight`` an op is cut in both rows and channels. One that ``begins`` the program may
-    have a smaller first stripe. The plan's ``own`` cut is among them. A time step of a recurrent layer needs
-    all channels of the one before, so its slices are of one step.
+    Only where memory is ``tight`` an op is cut in both rows and channels. The plan's ``own`` cut is among
+    them. A time step of a recurrent layer needs all channels of the one before: its slices are of one step.
     """
     rows, channels = op.work.rows, op.work.channels
     in_turn = isinstance(op.work, Recurrent)
 
-    def of_all(height: int, width: int, first: int = 0) -> int:
+    def of_all(height: int, width: int) -> int:
         across = _sizes(channels, width)
         return sum(
             count * times * cycles(part, each)
-            for part, count in _sizes(rows, height, first)
+            for part, count in _sizes(rows, height)
             for each, times in across
         )
 
@@ -146,16 +132,13 @@ def cuts(
         if (both and not tight) or (in_turn and height > 1 and width < channels):
             continue
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
-            yield height, width, 0, of_all(height, width)
-    for height, share in product(ladder(rows), FIRST_SHARES):
-        if begins and share <= height < rows:
-            yield height, channels, height // share, of_all(height, channels)
+            yield height, width, of_all(height, width)
     if own:
         height, width = min(own.rows, rows), min(own.channels, channels)
-        yield height, width, own.first, of_all(height, width, own.first)
+        yield height, width, of_all(height, width)
 
 
-def _sizes(total: int, size: int, first: int = 0) -> list[tuple[int, int]]:
+def _sizes(total: int, size: int) -> list[tuple[int, int]]:
     """The sizes of parts, and how many there are of each."""
-    whole, rest = divmod(total - first, size)
-    return [(each, count) for each, count in ((size, whole), (first, 1), (rest, 1)) if each and count]
+    whole, rest = divmod(total, size)
+    return [(each, count) for each, count in ((size, whole), (rest, 1)) if each and count]

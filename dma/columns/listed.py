@@ -63,9 +63,9 @@ class ListedWays:
         self._inside = cache(partial(_as_in_cascade, program, ops))
         self._readers = _readers(program)
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
-        # Bands, and parts of both rows and channels, need fewer bytes and more cycles.
+        # Parts of both rows and channels need fewer bytes and more cycles.
         self._tight = comfortable_memory(program) > chip.shared_memory.bytes
-        self._cascades = cascades if self._tight else cascades._replace(bands=())
+        self._cascades = cascades
         narrow = _narrow_borders(tensors)
         self._borders = frozenset(borders)
         for start in range(len(ops)):
@@ -116,7 +116,7 @@ class ListedWays:
         tensors = {name: number for run in reversed(runs) for name, number in self.tensors[run].items()}
         if len(runs) == 1:
             op, loads = self.ops[start], self.loads[start]
-            asked = tensors, self.own.cuts.get(op.name), not start, loads, self._tight
+            asked = tensors, self.own.cuts.get(op.name), loads, self._tight
             return op_alone(self.program, self.chip, op, self._numbers, *asked)
         may_chain = is_chained if self._cascades.chained else may_cascade
         if not all(may_chain(self.ops[run]) for run in runs):

@@ -10,11 +10,10 @@ from chipmodel.model.schedule import Schedule, steps
 
 
 class PartCut(NamedTuple):
-    """Rows and channels of a part, and rows of the first stripe if it has fewer."""
+    """Rows and channels of a part."""
 
     rows: int
     channels: int
-    first: int = 0
 
 
 class Chain(NamedTuple):
@@ -39,10 +38,8 @@ def plan_ways(schedule: Schedule) -> PlanWays:
     """Return the ways of a schedule's ops."""
     cuts: dict[str, PartCut] = {}
     for step in steps(schedule.body):
-        rows, channels, first = cuts.get(step.op, PartCut(0, 0))
-        first = len(step.rows) if step.rows.start == 0 else first
-        cuts[step.op] = PartCut(max(rows, len(step.rows)), max(channels, len(step.channels)), first)
-    cuts = {name: cut._replace(first=cut.first * (cut.first < cut.rows)) for name, cut in cuts.items()}
+        rows, channels = cuts.get(step.op, PartCut(0, 0))
+        cuts[step.op] = PartCut(max(rows, len(step.rows)), max(channels, len(step.channels)))
     chains = {
         each.ops: Chain(each.heights, each.reloaded, each.bands, each.again) for each in schedule.cascades
     }

@@ -23,8 +23,7 @@ NONE_KEPT: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """``rows`` output rows by ``channels`` output channels a step, at most; ``first`` rows in the first
-    stripe where that is not 0, of an op whose rows are all alike.
+    """``rows`` output rows by ``channels`` output channels a step, at most.
 
     ``striped`` says that the op's tensors stay in Psram and pass through stripe buffers, ``depth``
     of them for each operand (2 lets the DMA work while the NPU computes); if it ``rolls``, inputs pass
@@ -36,7 +35,6 @@ class Tiling:
     striped: bool = False
     channels_outer: bool = False
     depth: int = 1
-    first: int = 0
     rolls: bool = False
 
     def tiles(self, op: Op) -> Iterator[tuple[Interval, Interval]]:
@@ -51,8 +49,7 @@ class Tiling:
     def stripes(self, op: Op) -> AlignedCuts:
         """The rows of each stripe: of an op that is cut along axes, or that has several images or products
         with a right matrix each, none lies across two blocks of them."""
-        cuts = aligned_cuts(op.work.rows, self.rows, row_blocks(op.work))
-        return replace(cuts, short=self.rows - self.first) if self.first else cuts
+        return aligned_cuts(op.work.rows, self.rows, row_blocks(op.work))
 
     def slices(self, op: Op) -> AlignedCuts:
         """The channels of each slice, as ``stripes``."""

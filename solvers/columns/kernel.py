@@ -22,7 +22,7 @@ SUMS = -1
 MACS = 5
 """The column of multiply-accumulates in ``Stretch.ops``."""
 GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
-"""Groups of steps a stripe of what passes a cascade."""
+"""Groups of steps a stripe of what passes a cascade, of a bound: a plan that is sought has one."""
 HIDDEN_CYCLES = 64
 """DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's
 that the DMA engine does not wait for."""
@@ -64,8 +64,8 @@ class Stretch(NamedTuple):
     of a row of which only some of the columns are needed."""
     choices: Integers
     """The rows a step of each op of a cascade, a set of bands, from 1 on, or 0, and the ops that make rows
-    again for each step that reads them, as bits; of one op the rows and channels of a part, the rows of the
-    first stripe if it has fewer, and the cycles of all parts."""
+    again for each step that reads them, as bits; of one op the rows and channels of a part, and the cycles
+    of all parts."""
     again: Integers
     """Sets of ops whose weights are loaded again, as bits."""
     by_channels: Integers
@@ -211,7 +211,8 @@ def listed_ways(
         *(stretch.in_turn, reached.width, limit.most, columns.for_bytes, most_macs),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
-    placed = stretch.again, GROUPS, border.places, border.room, border.in_parts, stretch.by_channels
+    groups = GROUPS[:1] if columns.for_plan else GROUPS
+    placed = stretch.again, groups, border.places, border.room, border.in_parts, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))

@@ -54,7 +54,7 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around, const Plac
         const std::vector<Cut> cuts = arrays[CHOICES].rows<Cut>();
         Int whole = ENDLESS;
         for (const Cut &cut : cuts) {
-            const bool all = cut.rows >= stretch.ops[0].rows && cut.channels >= settings[CHANNELS] && !cut.first;
+            const bool all = cut.rows >= stretch.ops[0].rows && cut.channels >= settings[CHANNELS];
             whole = all ? std::min(whole, cut.cycles) : whole;
         }
         OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data(),

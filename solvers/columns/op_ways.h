@@ -5,9 +5,9 @@
 
 namespace columns {
 
-// A way to cut one op, rows of the first stripe if it has fewer, and the NPU cycles of all parts.
+// A way to cut one op, and the NPU cycles of all parts.
 struct Cut {
-    Int rows, channels, first, cycles;
+    Int rows, channels, cycles;
 };
 
 // The ways of one op on its own.
@@ -21,7 +21,7 @@ public:
     void take(Int number, const Cut &cut) {
         const OpRow &op = stretch_.ops[0];
         starts_.clear();
-        for (Int start = 0; start < op.rows; start += start || !cut.first ? cut.rows : cut.first) {
+        for (Int start = 0; start < op.rows; start += cut.rows) {
             starts_.push_back(start);
         }
         stripes_ = Int(starts_.size());

@@ -44,6 +44,9 @@ LOOK = 16
 """Borders that are reached between two looks at the clock."""
 
 
+LESS_MEMORY = 100
+"""The part of its cycles by which a path in little less memory likely takes no longer: one that is found
+within so many more serves that search, too (assumed)."""
 SIXTEENTHS = (17, 20, 28)
 """How many sixteenths of what NPU and weights take alone a path of single ops may take that is looked for
 first (assumed): a lower limit leaves fewer ways to look at. Its cycles are the limit of one with cascades."""
@@ -131,23 +134,38 @@ class FastestPath(NamedTuple):
     search: PathSearch | None = None
     """What found it, if another search may begin with what it knows."""
 
+    @property
+    def alone(self) -> int:
+        """Cycles of a path of single ops; without an end where none was sought."""
+        return self.search.alone if self.search else NEVER
+
+
+class PathLimits(NamedTuple):
+    """Cycles beyond which no path is sought."""
+
+    likely: tuple[int, ...] = ()
+    """A path that takes no more than one of these is found sooner."""
+    most: int = NEVER
+    """Those of a path."""
+    alone: int = NEVER
+    """Those of a path of single ops: where it takes more, there is likely no good one with cascades."""
+
+
+NO_LIMITS = PathLimits()
+
 
 def fastest_path(
     problem: FluidProblem,
     columns: ListedColumns,
     levels: int = LEVELS,
     deadline: Deadline = NO_DEADLINE,
-    likely: Sequence[int] = (),
-    most: int = NEVER,
+    limits: PathLimits = NO_LIMITS,
     larger: FastestPath | None = None,
 ) -> FastestPath | None:
-    """Return a path that takes ``least_time``; None where there is none, or only ones of more cycles than
-    ``most``.
+    """Return a path that takes ``least_time``; None where there is none within ``limits``.
 
     Parameters
     ----------
-    likely : Sequence[int]
-        Cycles: a path that takes no more than some of them is found sooner.
     larger : FastestPath | None
         That of the same problem with more memory: no path with less is faster.
 
@@ -158,20 +176,22 @@ def fastest_path(
     """
     search = PathSearch(problem, columns, levels)
     search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
-    limits = {*likely, *((search.known.most,) if search.known else ())}
-    for limit in (*sorted(each for each in limits if each < most), most):
+    if limits.alone < NEVER and search.run(deadline, most=limits.alone, longest=1) > limits.alone:
+        return None
+    for limit in (*sorted(each for each in limits.likely if each < limits.most), limits.most):
         if limit < NEVER and search.run(deadline, most=limit) <= limit:
             return search.found()
-    if most < NEVER:
+    if limits.most < NEVER:
         return None
     for part in SIXTEENTHS:
         most = search.rest.least * part // 16
-        alone = search.run(deadline, most=most, longest=1)
-        if alone <= most:
+        search.alone = search.run(deadline, most=most, longest=1)
+        if search.alone <= most:
             break
     else:
-        alone = search.run(deadline, longest=1)
-    if columns.longest > 1 and search.run(deadline, most=alone) > alone:
+        search.alone = search.run(deadline, longest=1)
+    most = search.alone + search.alone // LESS_MEMORY
+    if columns.longest > 1 and search.run(deadline, most=most) > most:
         search.run(deadline)  # Where runs repeat, more ways may take longer.
     return search.found()
 
@@ -213,6 +233,7 @@ class PathSearch:
         """DMA cycles of what has been kept at each border."""
         self.rest = _Rests(self.amounts, columns, self.kept, self.grid)
         self.known: PathRests | None = None
+        self.alone = NEVER
         self.stretches: dict[tuple[int, int], Border | None] = {}
         self.fitting: dict[int, bool] = {}
         self._begin(NEVER)

@@ -2,7 +2,7 @@
 
 A *border* lies between two runs. Where a plan has a border, all before it has ended and nothing after it has
 begun. There each tensor that crosses it is whole in SharedMemory, or it is loaded again later. Only the
-largest are followed; others cost nothing.
+largest are followed, of those beside which not everything has room anyway; others cost nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ from solvers.fluid.problem import FluidProblem, FluidTensor
 
 TRACKED = 2
 """Tensors that cross a border and are followed, the largest ones (assumed)."""
+NEIGHBOURS = 6
+"""Runs before and after one that may be in one cascade with it."""
+ROOM_SHARE = (7, 8)
+"""The share of memory that is looked at: of the tensors that are followed, plans in less memory follow the
+same (``chipmodel.pipeline.by_ways.SHARES``)."""
 FURTHER = (24, 10)
 """The third and the fourth of them are followed if they take more than these parts of the memory, as the time
 doubles with each (assumed)."""
@@ -98,7 +103,11 @@ class Residents:
         """The largest first."""
         size = problem.followed_in or problem.capacity
         least = [0] * TRACKED + [size // part for part in FURTHER]
-        free = ([t for t in each if not (problem.keeps and t.held is not None)] for each in self.crossing)
+        staying = _with_room(problem, size)
+        free = (
+            [t for t in each if id(t) not in staying and not (problem.keeps and t.held is not None)]
+            for each in self.crossing
+        )
         self.tracked = [
             [t for t, size in zip(crossing, least, strict=False) if t.bytes > size] for crossing in free
         ]
@@ -159,8 +168,9 @@ class Residents:
             bits,
             names,
             sum(t.bytes for t in there),
-            # What was loaded again has been stored, so these are of tensors that cross it and are not there.
-            self.results_before[border] + sum(t.store for t in self.crossing[border] if id(t) not in names),
+            # What was loaded again has been stored, so these are of tensors that cross it and are not there;
+            # of those that are not followed no store is counted, so that none can be still to come.
+            self.results_before[border] + sum(t.store for t in tracked if id(t) not in names),
             [(id(t), t.store) for t in tracked if id(t) not in names],
             [(id(t), 1 << len(tracked) + bit) for bit, t in enumerate(written) if id(t) in names],
             [(id(t), t.store, border <= t.reads[0]) for t in there if t.last != border],
@@ -214,6 +224,22 @@ class Residents:
                     inputs += cycles
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
         return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in made))
+
+
+def _with_room(problem: FluidProblem, size: int) -> set[int]:
+    """The tensors, by identity, that stay at no cost: while they are needed there is room for all weights
+    that come later and for all tensors of neighbours that may be one cascade."""
+    if problem.repeats:
+        return set()
+    count, later = len(problem.ops), accumulate((op.weights for op in reversed(problem.ops)), initial=0)
+    needed = [*later][:0:-1]
+    lives = {id(t): (_first(t), max(t.reads)) for t in problem.tensors if t.made is not None and t.reads}
+    for tensor in problem.tensors:
+        first, last = lives.get(id(tensor), (0, count))
+        for run in range(max(0, first - NEIGHBOURS), min(count, last + NEIGHBOURS + 1)):
+            needed[run] += tensor.bytes
+    most = size * ROOM_SHARE[0] // ROOM_SHARE[1]
+    return {name for name, (first, last) in lives.items() if max(needed[first : last + 1]) <= most}
 
 
 def _subsets(each: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:

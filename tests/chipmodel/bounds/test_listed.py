@@ -94,7 +94,6 @@ def test_the_ways_of_a_plan_are_its_cuts() -> None:
     ways = plan_ways(result.schedule)
     assert ways.cuts.keys() >= {op.name for op in result.program.ops()}
     assert {chain.ops for chain in result.schedule.cascades} == ways.chains.keys() != set()
-    assert all(cut.first < cut.rows for cut in ways.cuts.values())
 
 
 def test_an_op_that_fits_in_no_listed_way_may_have_any() -> None:

@@ -51,15 +51,13 @@ def test_groups_are_the_smallest_that_divide_no_link(links: list[list[int]]) -> 
     assert joined(10, links) == sorted(tuple(sorted(group)) for group in groups)
 
 
-@pytest.mark.parametrize("short", range(4))
 @pytest.mark.parametrize("total", [1, 3, 7, 8])
-def test_the_first_piece_may_be_shorter(total: int, short: int) -> None:
-    cuts = AlignedCuts(total, total, 4, short)
+def test_only_the_last_piece_may_be_shorter(total: int) -> None:
+    cuts = AlignedCuts(total, total, 4)
     pieces = list(cuts)
     assert [number for piece in pieces for number in range(piece.start, piece.stop)] == list(range(total))
     assert len(cuts) == len(pieces)
-    assert len(pieces[0]) == min(total, 4 - short)
-    assert all(len(piece) == 4 for piece in pieces[1:-1])
+    assert all(len(piece) == 4 for piece in pieces[:-1])
     assert cuts.sizes() == Counter(map(len, pieces))
     assert all(place in range(*_ends(cuts, place)) for place in range(total))
 

@@ -10,8 +10,9 @@ from chipmodel.bounds.fluid import NOT_WITHIN
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.rewrites.in_place import reuse
 from dma.columns.plan_ways import PlanWays
-from solvers.columns.path import PathSearch, fastest_path, least_time
+from solvers.columns.path import PathLimits, PathSearch, fastest_path, least_time
 from solvers.core.deadline import NO_DEADLINE
+from solvers.fluid import residents
 from solvers.fluid.borders import LEVELS
 from workloads.load import load
 
@@ -40,9 +41,27 @@ def test_a_limit_leaves_out_no_faster_path(name: str, chip: str, size: int, beyo
         return
     less = replace(made.problem, capacity=size * 15 // 16)
     known = fastest_path(less, made.columns)
-    limits = [first.cycles + first.cycles // (1 << 3 * beyond + 1)]
-    after = fastest_path(less, made.columns, likely=limits, larger=quick)
+    limits = PathLimits((first.cycles + first.cycles // (1 << 3 * beyond + 1),))
+    after = fastest_path(less, made.columns, limits=limits, larger=quick)
     assert (known and known.cycles) == (after and after.cycles)
     limit = first.cycles - 2 + beyond
     limited = least_time(made.problem, made.columns, most=limit).cycles
     assert limited == first.cycles if beyond > 1 else limited > limit
+
+
+@pytest.mark.parametrize("sought", [None, PlanChoices(NOT_WITHIN, keeps=False)])
+@pytest.mark.parametrize("name", ["resnet8", "ds_cnn"])
+def test_tensors_that_have_room_anyway_need_not_be_followed(
+    name: str, sought: PlanChoices | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def least() -> tuple[int, int]:
+        made = listed_instance(PROGRAMS[name], chip, PATHS[name], True, PlanWays(), 1, NO_DEADLINE, sought)
+        assert made is not None
+        search = PathSearch(made.problem, made.columns, LEVELS)
+        return search.run(NO_DEADLINE), sum(map(len, search.amounts.residents.tracked))
+
+    chip = load_chip("alif-e7")
+    cycles, followed = least()
+    monkeypatch.setattr(residents, "ROOM_SHARE", (0, 1))
+    assert least()[0] == cycles
+    assert least()[1] > followed

@@ -65,7 +65,6 @@ _APART: Mapping[InPlace, InPlace] = {
     "all": "elementwise",
     "elementwise": "elementwise",
     "concat": "declared",
-    "rows": "declared",
     "declared": "declared",
     "none": "none",
 }

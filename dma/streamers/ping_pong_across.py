@@ -1,8 +1,9 @@
 """``ping-pong-across``: ping-pong, with weights that stay across the iterations of a loop.
 
 What a loop keeps (``dma.streamers.loop_residents``) is loaded once before it; all else takes turns in the two
-buffers of each Region, as in ``ping-pong``. As much stays as fits without these buffers, if nothing is left
-for them, or as fits beside them. Without contention the expected cycles are at most those of ``ping-pong``.
+buffers of each Region, as in ``ping-pong``. How large these are depends on what stays, and the other way
+round, so that is decided several times. Without contention the expected cycles are at most those of
+``ping-pong``.
 
 Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).
 """
@@ -18,6 +19,9 @@ from dma.streamers import ping_pong
 from dma.streamers.loop_residents import LoopResidency, with_stays
 from dma.streamers.ping_pong import TensorIssuer, stripes, weights_in_turn
 
+ROUNDS = 6
+"""How often it is decided what stays, beside the buffers of the round before."""
+
 
 def _issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
     plain = weights_in_turn(emission, 2)
@@ -27,14 +31,14 @@ def _issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
     room = [tensors.slack[step.op] + both for step in steps(emission.body)]
     loops = LoopResidency(memory, emission)
     plans = [plain]
-    held = _held(plain)
-    beside = [size - held[position] for position, size in enumerate(room)]
-    for left in (room, beside) if loops.probabilities.iterations else ():
-        if stays := loops.chosen(left, slices=True):
-            rest = weights_in_turn(loops.without(stays), 2)
-            used = _held(rest) + loops.taken(stays)
-            if all(used[position] <= max(size, held[position]) for position, size in enumerate(room)):
-                plans.append(with_stays(rest, stays))
+    most, held = _held(plain), Counter[int]()
+    for _ in range(ROUNDS) if loops.probabilities.iterations else ():
+        stays = loops.chosen([size - held[position] for position, size in enumerate(room)], slices=True)
+        rest = weights_in_turn(loops.without(stays), 2)
+        held = _held(rest)
+        used = held + loops.taken(stays)
+        if all(used[position] <= max(size, most[position]) for position, size in enumerate(room)):
+            plans.append(with_stays(rest, stays))
     weights = loops.fastest(plans, others)
     return IssuePlan([*others, *weights.transfers], weights.buffers)
 

@@ -33,7 +33,7 @@ SHARES = (64, 63, 62, 61, 58, 56)
 FARTHER = 1.02
 """How many times the cycles of a path of single ops those of one with concats made otherwise may be
 (assumed): of 44 programs, none was faster with cascades beyond."""
-NEAR = 1.1
+NEAR = 1.05
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
 
@@ -47,8 +47,6 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
         tried.path_cycles = tried.path_cycles or found.cycles
         if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
-        if number == len(QUARTERS) - 1 and tried.peak <= request.chip.shared_memory.bytes * SHARES[-1] // 64:
-            break  # Less memory has the same path.
     return tried.answer()
 
 

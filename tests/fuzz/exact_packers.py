@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from chipmodel.model.certificate import excludes, rests_on
 from chipmodel.model.plan import Plan, Problem
-from chipmodel.verify import offsets
 from chipmodel.verify.certificate import verify_certificate
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import part_of
@@ -20,6 +19,7 @@ from solvers.exact.portfolio import exact
 from solvers.search import complete
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
+from tests.support import plain_check
 
 COUNT = 10_000
 LIMITS = Limits(nodes=200_000, threads=1)
@@ -43,7 +43,7 @@ def agree(seed: int, problem: Problem) -> Outcome:
             assert not names or smallest_peak(part) is None, seed
             continue
         assert outcome.plan is not None, seed
-        assert offsets.check(problem, outcome.plan) == (), seed
+        assert plain_check.check(problem, outcome.plan) == (), seed
         peak = outcome.plan.peak(problem)
         assert outcome.lower_bound <= best, seed
         if goal == "minimise" or problem.capacity is None or outcome.status == "optimal":
@@ -82,7 +82,7 @@ def _unanswered(seed: int, problem: Problem, best: int | None, outcome: Outcome,
         least = False
     assert (outcome.status == "infeasible") == (best is None), where
     if outcome.plan is not None:
-        assert not offsets.check(problem, outcome.plan), where
+        assert not plain_check.check(problem, outcome.plan), where
         assert not least or outcome.plan.peak(problem) == best, where
     return False
 
@@ -101,7 +101,7 @@ def paired(seed: int) -> Counter[str]:
 def _peak(problem: Problem, plan: Plan | None) -> int | None:
     if plan is None:
         return None
-    assert not offsets.check(replace(problem), plan)
+    assert not plain_check.check(replace(problem), plan)
     return plan.peak(problem)
 
 

@@ -11,13 +11,13 @@ from dataclasses import replace
 from random import Random
 
 from chipmodel.model.plan import Problem
-from chipmodel.verify import offsets
 from solvers.core.outcome import Limits, Outcome
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
 from solvers.search.model import ConstraintClash, search_model
 from tests.fuzz.fuzzer import Fault
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
+from tests.support import plain_check
 
 COUNT = 3000
 BUFFERS = 7
@@ -46,7 +46,7 @@ def differences(seed: int, buffers: int = BUFFERS) -> tuple[list[str], str]:
 
 
 def _expect(problem: Problem, outcome: Outcome, status: str) -> list[str]:
-    wrong = list(offsets.check(problem, outcome.plan)) if outcome.plan else []
+    wrong = list(plain_check.check(problem, outcome.plan)) if outcome.plan else []
     if outcome.status != status and not (outcome.proof == LEFT_OUT and not _complete(problem)):
         wrong.append(f"{outcome.status} ({outcome.proof}) instead of {status}")
     return wrong

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.offsets import check
+from tests.support.plain_check import check
 
 
 def smallest_peak(problem: Problem) -> int | None:

@@ -6,10 +6,10 @@ from hypothesis import given, settings, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits
 from solvers.memory_choice import choose_memories
 from solvers.registry import solve
+from tests.support.plain_check import check
 
 LIMITS = Limits(nodes=20_000)
 BUFFERS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(1, 3)), min_size=1, max_size=5)

@@ -7,13 +7,13 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak
 from tests.support.buffers import buffer
+from tests.support.plain_check import check
 
 EXACT = ("exact", "search", "cp-sat")
 GROWING = Problem(

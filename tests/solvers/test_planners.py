@@ -3,12 +3,12 @@
 import pytest
 
 from chipmodel.model.plan import Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem, zoo_problems
 from tests.support.buffers import buffer
+from tests.support.plain_check import check
 
 EXACT = ("auto", "exact", "search", "cp-sat")
 HEURISTICS = [*(name for name in packers() if name not in EXACT), "pool:0"]

@@ -9,13 +9,13 @@ import pytest
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem, Status
-from chipmodel.verify.offsets import check
 from solvers import registry
 from solvers.branches.mergers import MERGERS
 from solvers.core.bounds import contention
 from solvers.planner import Planner, by_name
 from solvers.registry import PACKERS, packers, solve
 from tests.support.buffers import buffer
+from tests.support.plain_check import check
 
 # a and c share; b conflicts with both: 30 + 20 = 50 is the fullest position.
 CHAIN = (buffer("a", 10, 0, 2), buffer("b", 30, 1, 3), buffer("c", 20, 2, 5))

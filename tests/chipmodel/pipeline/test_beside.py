@@ -9,7 +9,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.pipeline.unmerged import with_unmerged
 from chipmodel.pipeline.vendor import with_vendor
 from chipmodel.rewrites.in_place import reuse
-from chipmodel.verify.offsets import check
+from tests.support.plain_check import check
 from workloads.load import load
 
 

@@ -21,13 +21,13 @@ from chipmodel.pipeline.smallest_memory import smallest_memory
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.workload import load_workload
-from chipmodel.verify.offsets import check
 from chipmodel.verify.plan_file import verify_file
 from dma.residency.comfortable import comfortable_memory
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.chipmodel.studies.support import tasks
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 

@@ -6,13 +6,13 @@ from typing import Any
 from chipmodel.api.export import minimalloc_csv
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Plan
-from chipmodel.verify.offsets import check
 from reports.export.layout import layout_of
 from reports.export.tables import ops_csv
 from reports.result_file import read_result
 from reports.run.document import document
 from tests.reports.plan_files import BUFFERS, plan
 from tests.reports.sample import sample
+from tests.support.plain_check import check
 from workloads.packing.problem_csv import parse_packing
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import chipmodel
 from chipmodel.answers.result import Result
 from chipmodel.model.program import ops
-from chipmodel.verify.offsets import check
 from reports.run.document import document
 from reports.run.totals import run_totals
 from tests.reports.sample import MARKUP, UNICODE, large, sample
+from tests.support.plain_check import check
 
 
 def loaded(result: Result) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.nesting import Fork, Section
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.verify.offsets import check
 from solvers.branches.mergers import merge_arms
 from solvers.core.outcome import Limits
 from tests.solvers.oracle import smallest_peak
+from tests.support.plain_check import check
 
 ONE = Limits(threads=1)
 Members = frozenset[str]

@@ -18,13 +18,13 @@ from chipmodel.model.scopes import scopes
 from chipmodel.passes.liveness import liveness
 from chipmodel.passes.lower import lower
 from chipmodel.verify.commands import verify
-from chipmodel.verify.offsets import check
 from dma.stream import stream
 from solvers.branches.blocks import has_blocks, in_blocks
 from solvers.branches.mergers import merge_arms, merger_named, mergers
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.plain_check import check
 from tests.support.random_programs import TreeShape, random_program
 
 HEURISTICS = tuple(name for name, packer in packers().items() if not packer.searches)

@@ -6,7 +6,6 @@ from random import Random
 from hypothesis import given, strategies as st
 
 from chipmodel.model.plan import Problem
-from chipmodel.verify.offsets import check
 from solvers.context.evolutionary import evolve, order_crossover
 from solvers.core.bounds import contention
 from solvers.core.decode import decoder
@@ -15,6 +14,7 @@ from solvers.core.outcome import Limits
 from solvers.heuristics.best_fit import greedy_best_fit
 from tests.solvers.many_problems import any_problem, simple_problems
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 from workloads.packing.guillotine import guillotine
 
 HARD = replace(guillotine(60, 2), capacity=None)

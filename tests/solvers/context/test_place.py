@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.verify.offsets import check
 from solvers.context.live_blocks import (
     AllocationRequest,
     CandidatePlace,
@@ -24,6 +23,7 @@ from solvers.core.bounds import contention
 from solvers.registry import solve
 from tests.solvers.many_problems import simple_problems
 from tests.support.folders import ROOT
+from tests.support.plain_check import check
 from workloads.packing.problem_csv import read_packing
 
 CASE = ROOT / "tests" / "data" / "cases" / "context_core.csv"

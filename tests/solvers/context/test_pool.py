@@ -6,11 +6,11 @@ from hypothesis import given, strategies as st
 
 from bench.known_answers import feature_maps
 from chipmodel.model.plan import Problem
-from chipmodel.verify.offsets import check
 from solvers.context.pool import context_pool, context_pool_nodes
 from solvers.registry import solve
 from tests.solvers.many_problems import any_problem, naive_sum, simple_problems, zoo_problems
 from tests.support.buffers import alive
+from tests.support.plain_check import check
 from workloads.zoo import build
 
 

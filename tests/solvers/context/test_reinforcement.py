@@ -10,7 +10,6 @@ from hypothesis import example, given, strategies as st
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.context.environment import FEATURES, MAX_PLACES, BoxSpace, DiscreteSpace, PackingEnvironment
 from solvers.context.live_blocks import AllocationRequest
 from solvers.context.reinforcement import INITIAL_WEIGHTS, learn, play
@@ -19,6 +18,7 @@ from solvers.core.outcome import Limits
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.folders import ROOT
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 
 
 def buffers(*rows: tuple[str, int, int, int]) -> Problem:

@@ -6,13 +6,13 @@ from itertools import pairwise
 import pytest
 
 from chipmodel.model.plan import PackingProgress
-from chipmodel.verify.offsets import check
 from solvers.core.anytime import Anytime
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.heuristics.lowest_fit import naive
 from solvers.registry import packers, solve
 from tests.solvers.many_problems import any_problem
+from tests.support.plain_check import check
 from tests.support.random_buffers import random_buffers
 from tests.support.work import counted_clock
 from workloads.packing.guillotine import guillotine

@@ -7,10 +7,10 @@ from hypothesis import given, strategies as st
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention, largest_live_set
 from solvers.core.bounds_certified import best_bound, next_sum
 from tests.solvers.oracle import smallest_peak
+from tests.support.plain_check import check
 
 
 def buffer(name: str, size: int, *live: tuple[int, int]) -> Buffer:

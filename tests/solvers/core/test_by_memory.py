@@ -9,11 +9,11 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets import check
 from solvers.core.dispatch import by_memory
 from solvers.core.outcome import Limits
 from solvers.registry import packers, solve
 from tests.solvers.oracle import smallest_peak
+from tests.support.plain_check import check
 
 PLAIN = [name for name in packers() if name not in ("auto", "exact", "search", "cp-sat")]
 

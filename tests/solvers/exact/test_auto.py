@@ -8,13 +8,13 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits, Outcome
 from solvers.exact import auto as auto_module
 from solvers.exact.auto import auto
 from solvers.registry import solve
 from tests.solvers.oracle import smallest_peak
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 
 QUICK = Limits(nodes=20_000)
 

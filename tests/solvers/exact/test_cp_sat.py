@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.model.plan import Memory, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.outcome import Limits
 from solvers.exact import cp_sat
 from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 
 ONE = Limits(threads=1)
 

@@ -10,7 +10,6 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.preprocess import components
@@ -24,6 +23,7 @@ from tests.solvers.oracle import smallest_peak
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
+from tests.support.plain_check import check
 from tests.support.work import calls
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import parse_packing, read_packing

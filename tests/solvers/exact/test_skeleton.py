@@ -8,7 +8,6 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import LiveSet, Searched
 from chipmodel.model.plan import Buffer, PackingProgress, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits, Outcome
 from solvers.core.start import start_plan
@@ -16,6 +15,7 @@ from solvers.exact import portfolio, skeleton
 from solvers.exact.explain import named, reduced
 from tests.support.buffers import buffer
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 
 NODES = Limits(nodes=30_000, threads=1)
 

@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, PackingProgress, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.conflicts import conflict_counts, neighbours
 from solvers.core.deadline import Deadline
@@ -25,6 +24,7 @@ from solvers.heuristics.tflm_greedy import ONLINE, greedy_offsets, peak
 from tests.solvers.many_problems import odd_problems, simple_problems
 from tests.support.buffers import alive
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 from tests.support.work import CountedClock
 from workloads.packing.guillotine import guillotine
 

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 from bench.known_answers import FIGURE_4, SIX_OPS, feature_maps, free_list_example, lifetimes
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.heuristics.buckets import buckets, by_breadth, by_order, by_size, share
 from solvers.heuristics.free_list import free_list
@@ -21,6 +20,7 @@ from tests.solvers.many_problems import naive_sum, simple_problems
 from tests.support.buffers import alive
 from tests.support.command_line import Call
 from tests.support.folders import ROOT
+from tests.support.plain_check import check
 from workloads.packing.problem_csv import parse_packing
 from workloads.zoo import build
 

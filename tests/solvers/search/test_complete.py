@@ -6,7 +6,6 @@ import pytest
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits
 from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
@@ -19,6 +18,7 @@ from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 from workloads.packing.guillotine import guillotine
 from workloads.packing.problem_csv import read_packing
 

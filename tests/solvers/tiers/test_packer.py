@@ -8,7 +8,6 @@ from hypothesis import given
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Problem
-from chipmodel.verify.offsets import check
 from solvers.core.bounds import contention
 from solvers.core.outcome import Limits
 from solvers.registry import packer_named, packers, solve
@@ -17,6 +16,7 @@ from solvers.tiers.settings import STANDARD, TierSettings
 from tests.solvers.many_problems import any_problem, naive_sum, simple_problems
 from tests.solvers.oracle import smallest_peak
 from tests.support.narrowed import some
+from tests.support.plain_check import check
 
 
 def test_it_is_listed_as_a_packer_that_decides_tiers() -> None:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput, TimeIsOver
-from chipmodel.verify.offsets import check
 from solvers.core.deadline import Deadline
 from tests.support.mistakes import mistakes
+from tests.support.plain_check import check
 from tests.support.work import CountedClock
 from workloads.packing.guillotine import guillotine, guillotine_table, guillotine_with_plan
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
-from pydantic import BaseModel, RootModel, Tag, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.strict_model import UNKNOWN_KEY
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.records import dataclass
 
@@ -67,26 +66,25 @@ def syntax_mistake(error: yaml.YAMLError, text: str, file: str) -> BadInput:
     return BadInput(f"this is not YAML: {problem}{since}", where=where, hint=hint)
 
 
+Loc = tuple[int | str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Mistake:
     what: str
     hint: str
     place: Place
     path: Loc
-    rank: int = 1
-    """Position in the message: unknown keys (0) first, as missing ones (2) are often their right spelling."""
-    key: str = ""
-    """The key that is missing or unknown."""
 
     @property
-    def order(self) -> tuple[int, int, int, int]:
-        return (self.rank, -len(self.path), self.place.line, self.place.column)
+    def order(self) -> tuple[int, int, int]:
+        return -len(self.path), self.place.line, self.place.column
 
 
-def model_mistakes(error: ValidationError, model: type[BaseModel], document: Document) -> BadInput:
+def model_mistakes(error: ValidationError, document: Document) -> BadInput:
     """Everything that pydantic found wrong, the most specific first, as one error."""
-    mistakes = [_mistake(e, model, document) for e in error.errors(include_url=False)]
-    ordered = sorted(_without_repetitions(mistakes), key=lambda m: m.order)
+    mistakes = [_mistake(e, document) for e in error.errors(include_url=False)]
+    ordered = sorted({(m.what, m.path): m for m in mistakes}.values(), key=lambda m: m.order)
     first = ordered[0]
     if len(ordered) == 1:
         return BadInput(first.what, where=first.place, hint=first.hint)
@@ -100,31 +98,18 @@ def _line(mistake: _Mistake) -> str:
     return f"{mistake.what} ({mistake.hint})" if mistake.hint else mistake.what
 
 
-def _without_repetitions(mistakes: list[_Mistake]) -> list[_Mistake]:
-    """``mistakes`` without repetitions, and without a missing key that a misspelt one next to it explains."""
-    unknown = [m for m in mistakes if m.rank == 0]
-    kept: dict[tuple[str, Loc], _Mistake] = {}
-    for mistake in mistakes:
-        hint = f"did you mean '{mistake.key}'?"
-        misspelt = mistake.rank == 2 and any(u.path[:-1] == mistake.path and hint in u.hint for u in unknown)
-        if not misspelt:
-            kept.setdefault((mistake.what, mistake.path), mistake)
-    return list(kept.values())
-
-
-def _mistake(details: ErrorDetails, model: type[BaseModel], document: Document) -> _Mistake:
+def _mistake(details: ErrorDetails, document: Document) -> _Mistake:
     loc, value, kind = details["loc"], details["input"], details["type"]
     path = path_in(document.root, loc, value)
+    if kind == UNKNOWN_KEY:
+        key = details["ctx"]["key"]
+        hint = suggest(key, details["ctx"]["known"], "keys here are") or "remove it"
+        within = (*path, key)
+        return _Mistake(f"unknown key '{key}'{_inside(path)}", hint, document.place(within), within)
     place = document.place(path)
-    if kind == "extra_forbidden":
-        key = str(loc[-1])
-        hint = suggest(key, keys_at(model, loc[:-1]), "keys here are") or "remove it"
-        return _Mistake(f"unknown key '{key}'{_inside(path[:-1])}", hint, place, path, 0, key)
     if kind == "missing":
         key = str(loc[-1])
-        return _Mistake(
-            f"the key '{key}' is missing{_inside(path)}", f"add '{key}: ...'", place, path, 2, key
-        )
+        return _Mistake(f"the key '{key}' is missing{_inside(path)}", f"add '{key}: ...'", place, path)
     what, hint = _wrong_value(kind, details)
     return _Mistake(f"{_label(path)} {what}", hint, place, path)
 
@@ -216,72 +201,3 @@ def _label(path: Loc) -> str:
 
 def _inside(path: Loc) -> str:
     return f" in {_label(path)}" if path else ""
-
-
-Loc = tuple[int | str, ...]
-
-
-def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
-    """The keys of the model, or of all models of a union, at pydantic's location ``loc``."""
-    here = list(_members(model))
-    for step in loc:
-        here = _after(here, step)
-    return [key for _, kind in here if _is_model(kind) for key in _fields(kind)]
-
-
-Member = tuple[str | None, Any]
-"""A member of a union: its tag, where a callable discriminator chooses among them, and its type."""
-
-
-def _members(kind: Any, tag: str | None = None) -> Iterator[Member]:
-    """The types that ``kind`` stands for: every member of a union, the target of an alias."""
-    origin = get_origin(kind)
-    if origin is Annotated:
-        tags = [m.tag for m in kind.__metadata__ if isinstance(m, Tag)]
-        yield from _members(get_args(kind)[0], tags[0] if tags else tag)
-    elif origin is Union or origin is UnionType:
-        for member in get_args(kind):
-            yield from _members(member, tag)
-    elif hasattr(kind, "__value__"):
-        yield from _members(kind.__value__, tag)
-    elif _is_model(kind) and issubclass(kind, RootModel):
-        yield from _members(kind.model_fields["root"].annotation, tag)
-    elif kind is not NoneType and kind is not None:
-        yield (tag, kind)
-
-
-def _after(members: list[Member], step: int | str) -> list[Member]:
-    """The types at the next element of a location; a union's tag only selects among its members."""
-    if len(members) > 1 and isinstance(step, str) and (chosen := [m for m in members if _has_tag(m, step)]):
-        return chosen
-    inner = [m for _, kind in members for m in _inner(kind, step)]
-    return inner or members
-
-
-def _inner(kind: Any, step: int | str) -> Iterator[Member]:
-    arguments = get_args(kind)
-    if _is_model(kind):
-        if (field := _fields(kind).get(str(step))) is not None:
-            yield from _members(field.annotation)
-    elif isinstance(step, int) and arguments:
-        fixed = get_origin(kind) is tuple and Ellipsis not in arguments
-        yield from _members(arguments[step] if fixed and step < len(arguments) else arguments[0])
-    elif isinstance(step, str) and len(arguments) == 2:
-        yield from _members(arguments[1])
-
-
-def _has_tag(member: Member, step: str) -> bool:
-    tag, kind = member
-    if not _is_model(kind):
-        return tag == step
-    literals = [f.annotation for f in kind.model_fields.values() if get_origin(f.annotation) is Literal]
-    return step in (tag, kind.__name__) or any(step in get_args(literal) for literal in literals)
-
-
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The model's fields by the key that a file writes."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -61,7 +61,7 @@ def validate(model: type[M], document: Document) -> M:
     except ValidationError as error:
         from chipmodel.files.yaml_errors import model_mistakes
 
-        raise model_mistakes(error, model, document) from None
+        raise model_mistakes(error, document) from None
 
 
 def _events(text: str) -> Iterator[Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag, field_validator
+from pydantic import Discriminator, Field, RootModel, Tag, field_validator
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.strict_model import StrictModel
 from chipmodel.files.yaml_file import read_yaml, validate
 from tests.support.mistakes import mistakes
 from tests.support.narrowed import of_kind
@@ -15,24 +16,20 @@ from tests.support.narrowed import of_kind
 FILE = "f.yaml"
 
 
-class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Conv(Model):
+class Conv(StrictModel):
     op: Literal["conv"]
     kernel: list[int] = Field(min_length=1, max_length=2)
     stride: int = Field(1, ge=1, le=64)
     mode: Literal["same", "valid"] = "same"
 
 
-class Add(Model):
+class Add(StrictModel):
     op: Literal["add"]
     inputs: list[str]
     source: str | None = Field(None, alias="from")
 
 
-class If(Model):
+class If(StrictModel):
     op: Literal["if"]
     arms: dict[str, list[Op]]
 
@@ -44,7 +41,7 @@ def form(value: Any) -> str:
     return "short" if isinstance(value, int) else "long"
 
 
-class Long(Model):
+class Long(StrictModel):
     bytes: int
     kind: str = ""
 
@@ -53,9 +50,9 @@ class Names(RootModel[list[str]]):
     pass
 
 
-class Net(Model):
+class Net(StrictModel):
     name: str
-    ops: list[Op] = []
+    ops: list[Op] = Field(default_factory=list["Op"])
     size: Annotated[Annotated[int, Tag("short")] | Annotated[Long, Tag("long")], Discriminator(form)] = 1
     plain: int | Long | None = None
     pair: Annotated[tuple[int, Add], Field(strict=False)] | None = None
@@ -129,15 +126,15 @@ def test_many_mistakes_end_in_a_count() -> None:
 
 
 def test_a_tag_spelled_like_a_key_does_not_mislead() -> None:
-    class Box(Model):
+    class Box(StrictModel):
         kind: Literal["conv"]
         conv: int
         kernel: int
 
-    class Other(Model):
+    class Other(StrictModel):
         kind: Literal["other"]
 
-    class Holder(Model):
+    class Holder(StrictModel):
         boxes: list[Annotated[Box | Other, Field(discriminator="kind")]]
 
     document = read_yaml(
@@ -157,7 +154,7 @@ def odd_form(value: object) -> str | None:
 
 
 def test_a_value_of_no_member_of_a_union() -> None:
-    class Sizes(Model):
+    class Sizes(StrictModel):
         size: Annotated[Annotated[int, Tag("short")] | Annotated[Long, Tag("long")], Discriminator(odd_form)]
 
     for text, value in (("size: [1]\n", "a list"), ("size: x\n", "'x'")):

@@ -44,25 +44,21 @@ StoredRow: type[BaseModel] = create_model(
 """A point and its answer."""
 
 
-_TYPES = {"seed": "INTEGER", "time_limit": "REAL", "node_limit": "INTEGER"}
 _POINT = tuple(field.name for field in fields(Point))
 _ANSWER = tuple(field.name for field in fields(Row) if field.name not in ("point", "key", "costs"))
-_NAMES = ("key", *_POINT, *_ANSWER)
+NAMES = ("key", *_POINT, *_ANSWER)
 
 
-def _type(name: str) -> str:
-    if name.endswith(("seconds", "microjoules")):
-        return "REAL"
-    return _TYPES.get(name, "INTEGER" if name.endswith(("_bytes", "_cycles")) else "TEXT")
+def type_of(name: str) -> type[str] | type[int] | type[float]:
+    """The type of a column, whose cells may be empty; JSON is a text."""
+    for kind in (int, float):
+        if _FIELDS.get(name) in (kind, kind | None):
+            return kind
+    return str
 
 
-COLUMNS = ", ".join(
-    [
-        "key TEXT NOT NULL",
-        *(f"{name} {_type(name)}" for name in _POINT),
-        *(f"{name} {_type(name)}" for name in _ANSWER),
-    ]
-)
+_SQL: dict[type, str] = {int: "INTEGER", float: "REAL", str: "TEXT"}
+COLUMNS = ", ".join(f"{name} {_SQL[type_of(name)]}{' NOT NULL' * (name == 'key')}" for name in NAMES)
 """For CREATE TABLE. ``overrides`` and ``trajectory`` are JSON."""
 
 
@@ -79,7 +75,7 @@ def record_of(row: Row) -> tuple[Any, ...]:
 def row_of(record: Sequence[Any]) -> Row:
     """The inverse of ``record_of``. Raises BadInput, with row and column, for a value that no study of
     chipmodel stores."""
-    values: dict[str, Any] = dict(zip(_NAMES, record, strict=True))
+    values: dict[str, Any] = dict(zip(NAMES, record, strict=True))
     try:
         stored = StoredRow.model_validate(values)
     except ValidationError as error:

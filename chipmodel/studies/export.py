@@ -19,6 +19,7 @@ from chipmodel.errors import BadInput
 from chipmodel.files.csv_table import Cell, csv_text
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
+from chipmodel.studies.columns import type_of
 from reports.export import parquet
 
 _ASKED = ("packer", "merge", "streamer", "cascade", "buffers", "seed", "time_limit", "node_limit")
@@ -67,16 +68,11 @@ def csv_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
 def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
     """The table by ``reports.export.parquet``; integers are 64 bits wide."""
     columns, lines = table_of(rows, times)
-    own = {name for row in rows for name, _ in row.costs}
-    kinds: dict[str, parquet.Kind] = {name: "float64" if name in own else _kind(name) for name in columns}
+    numbers: dict[str, parquet.Kind] = {name: "float64" for row in rows for name, _ in row.costs}
+    numbers |= {name: "float64" for name in columns if name.endswith("_gap")}
+    known: dict[type, parquet.Kind] = {int: "int64", float: "float64", str: "string"}
+    kinds = {name: numbers.get(name) or known[type_of(name)] for name in columns}
     return parquet.parquet_bytes(kinds, lines)
-
-
-def _kind(name: str) -> parquet.Kind:
-    if name in (*_STAGES, "time_limit", "milliseconds", "microjoules") or name.endswith("_gap"):
-        return "float64"
-    counted = name in _ANSWERED and name.endswith(("_bytes", "_cycles"))
-    return "int64" if counted or name in ("seed", "node_limit") else "string"
 
 
 def _order(point: Point) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError, Place, RowsLeftOut, warn_caller
 from chipmodel.files.suggestions import listed, shown
 from chipmodel.records import dataclass
-from chipmodel.studies.columns import COLUMNS, record_of, row_of
+from chipmodel.studies.columns import NAMES, record_of, row_of
 from chipmodel.studies.connection import connected, sole_writer, transaction
 
 
@@ -117,7 +117,7 @@ def _rows(link: sqlite3.Connection, path: Path, code: str, keys: Iterable[str]) 
     """The row of each of ``keys`` that counts: of this version, else the newest."""
     records = dict.fromkeys(keys, ())
     selected = link.execute(
-        f"SELECT {', '.join(_NAMES)} FROM rows ORDER BY code = ?, answered, rowid", (code,)
+        f"SELECT {', '.join(NAMES)} FROM rows ORDER BY code = ?, answered, rowid", (code,)
     )
     records.update((record[0], record) for record in selected if record[0] in records)
     rows: list[Row] = []
@@ -131,9 +131,6 @@ def _rows(link: sqlite3.Connection, path: Path, code: str, keys: Iterable[str]) 
         what = f"{path}: left out what is damaged: {listed(damaged, SHOWN_ROWS)}"
         warn_caller(RowsLeftOut(f"{what}; another program changed it: run the study again"))
     return tuple(rows)
-
-
-_NAMES = tuple(column.split()[0] for column in COLUMNS.split(", "))
 
 
 class StudyStore:
@@ -166,7 +163,7 @@ class StudyStore:
             self._link.executemany(_INSERT, map(record_of, rows))
 
 
-_INSERT = f"INSERT OR REPLACE INTO rows ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))})"
+_INSERT = f"INSERT OR REPLACE INTO rows ({', '.join(NAMES)}) VALUES ({', '.join('?' * len(NAMES))})"
 
 
 @contextmanager

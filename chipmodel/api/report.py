@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from chipmodel.answers.study_results import KEY_DIGITS
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Progress, observing
 from chipmodel.api.study_rows import StudyRows, stored_results
@@ -17,7 +18,7 @@ from chipmodel.files.atomic_write import make_folder, write_together
 from chipmodel.files.csv_table import csv_text
 from chipmodel.records import dataclass
 from chipmodel.studies.lock import lock_text
-from chipmodel.studies.pages import SHORT, chosen, pages_of
+from chipmodel.studies.pages import chosen, pages_of
 from chipmodel.studies.store import read_rows
 from chipmodel.studies.store_place import is_store, store_path
 from chipmodel.terminal.progress import stage
@@ -88,9 +89,8 @@ class StudyReport(StudyRows):
     def page_files(self, folder: str | Path, points: Sequence[str] = ()) -> Mapping[str, Path]:
         """The files that ``write`` makes for points, by their keys: of those that begin with one of
         ``points``, or of all. Raises BadInput for a point without a plan, and for too many."""
-        return {
-            row.key: Path(folder) / f"{row.key[:SHORT]}.html" for row in chosen(self.results.rows, points)
-        }
+        rows = chosen(self.results.rows, points)
+        return {row.key: Path(folder) / f"{row.key[:KEY_DIGITS]}.html" for row in rows}
 
     def write(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.study_results import KEY_DIGITS
 from chipmodel.answers.study_row import Row
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, observing
@@ -19,7 +20,6 @@ from chipmodel.studies.dask_cluster import Cluster
 from chipmodel.studies.design_question import stored_text
 from chipmodel.studies.engine import work
 from chipmodel.studies.lock import differences
-from chipmodel.studies.pages import SHORT
 from chipmodel.studies.points import tasks_of, turns
 from chipmodel.studies.pool import LocalPool, cores
 from chipmodel.studies.progress import StudyStatus
@@ -153,7 +153,7 @@ class Repeated:
         row = self.row
         peak = "no plan" if row.peak_bytes is None else f"peak {row.peak_bytes:,} B"
         cycles = "" if row.total_cycles is None else f", {row.total_cycles:,} cycles"
-        answered = f"{row.key[:SHORT]} {row.point.workload}: {row.status}, {peak}{cycles}"
+        answered = f"{row.key[:KEY_DIGITS]} {row.point.workload}: {row.status}, {peak}{cycles}"
         if not self.stored:
             return f"{answered}: nothing is stored to compare with"
         changes = ", ".join(f"{name} is {new}, was {old}" for name, (new, old) in self.differs.items())

@@ -78,9 +78,9 @@ def report(
 
 def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
     """Raise BadInput where a point's page would overwrite what is read, or another output."""
-    from chipmodel.studies.pages import SHORT
+    from chipmodel.answers.study_results import KEY_DIGITS
 
     files = command_files(click.get_current_context())
-    pages = tuple(NamedFile(f"--points: point {key[:SHORT]}", path) for key, path in paths.items())
+    pages = tuple(NamedFile(f"--points: point {key[:KEY_DIGITS]}", path) for key, path in paths.items())
     for page in pages:
         refuse_overwriting(files.inputs, [page, *files.outputs])

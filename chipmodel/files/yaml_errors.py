@@ -99,8 +99,8 @@ def _line(mistake: _Mistake) -> str:
 
 
 def _mistake(details: ErrorDetails, document: Document) -> _Mistake:
-    loc, value, kind = details["loc"], details["input"], details["type"]
-    path = path_in(document.root, loc, value)
+    loc, kind = details["loc"], details["type"]
+    path = path_in(document.root, loc)
     if kind == UNKNOWN_KEY:
         key = details["ctx"]["key"]
         hint = suggest(key, details["ctx"]["known"], "keys here are") or "remove it"
@@ -153,42 +153,14 @@ def _wrong_value(kind: str, details: ErrorDetails) -> tuple[str, str]:
     return f"is {value}: {details['msg'][:1].lower()}{details['msg'][1:]}", ""
 
 
-def path_in(root: YamlNode, loc: Loc, value: object) -> Loc:
-    """``loc`` without the elements that are not in the document, such as the tag of a union.
-
-    A tag may be spelled like a key, so the first way to follow ``loc`` that leads to ``value`` is taken;
-    where none does, each element that exists is followed.
-    """
-    return _search(root, loc, value, set()) or _existing(root, loc)
-
-
-def _search(node: YamlNode, loc: Loc, value: object, failed: set[tuple[int, int]]) -> Loc | None:
-    if not loc:
-        return () if _same(node.data, value) else None
-    if (id(node), len(loc)) in failed:
-        return None
-    inner = node.children.get(loc[0])
-    if inner and (rest := _search(inner[0], loc[1:], value, failed)) is not None:
-        return (loc[0], *rest)
-    rest = _search(node, loc[1:], value, failed)
-    if rest is None:
-        failed.add((id(node), len(loc)))
-    return rest
-
-
-def _existing(node: YamlNode, loc: Loc) -> Loc:
+def path_in(node: YamlNode, loc: Loc) -> Loc:
+    """``loc`` without the elements that are not in the document, such as the tag of a union."""
     path: list[int | str] = []
     for step in loc:
         if step in node.children:
             path.append(step)
             node = node.children[step][0]
     return tuple(path)
-
-
-def _same(data: object, value: object) -> bool:
-    if isinstance(data, dict | list):
-        return cast("object", data) is value
-    return type(data) is type(value) and data == value
 
 
 def _label(path: Loc) -> str:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from chipmodel.answers.study_results import KEY_DIGITS
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.files.json_file import read_json
@@ -91,7 +92,9 @@ def lock_faults(lock: Lock, tasks: Iterable[PointTask], rows: Iterable[Row]) -> 
     for row in rows:
         point = locked.get(row.key)
         if point and point.answer != answer_digest(row):
-            faults.append(f"point {row.key[:16]} ({row.point.workload}) has another answer than in the lock")
+            faults.append(
+                f"point {row.key[:KEY_DIGITS]} ({row.point.workload}) has another answer than in the lock"
+            )
     return faults
 
 

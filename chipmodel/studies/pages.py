@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from chipmodel.answers.result import Result
+from chipmodel.answers.study_results import KEY_DIGITS
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, Place
 from chipmodel.hardware.chip import Chip
@@ -27,8 +28,6 @@ from reports.run.page import render_page
 
 MOST_PAGES = 1_000
 """Without a choice of points: a page has some 0.1 MB."""
-SHORT = 16
-"""Digits of a key that name its file."""
 
 
 def chosen(rows: Sequence[Row], keys: Sequence[str]) -> tuple[Row, ...]:
@@ -52,7 +51,7 @@ def pages_of(text: str, file: Path, rows: Sequence[Row]) -> Iterator[tuple[Row, 
     tasks = {task.key: task for task in tasks_of(study)}
     for row in rows:
         if row.key not in tasks:
-            what = f"point {row.key[:SHORT]} was answered by another chipmodel, or with other files"
+            what = f"point {row.key[:KEY_DIGITS]} was answered by another chipmodel, or with other files"
             raise BadInput(what, where=Place(str(file)), hint="run the study again, then report it")
     for row in rows:
         yield row, page_of(_with_origins(study, tasks[row.key]))

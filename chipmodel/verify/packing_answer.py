@@ -159,12 +159,6 @@ def _bound(problem: Problem, claim: Claim) -> tuple[str, tuple[str, ...]]:
     return f"the bound of {claim.lower_bound:,} B is verified: {rests_on(certificate)}", faults
 
 
-def read_certificate(node: JsonValue) -> Certificate:
-    """The certificate at ``node``. Raises BadInput, with line and column, where it is not one."""
-    certificate: Certificate = _CERTIFICATES.read(node)
-    return certificate
-
-
 def _record(kind: type, *keys: str, **codecs: Codec[Any]) -> JsonRecord[Any]:
     counts: dict[str, Codec[Any]] = {"bytes": nullable(COUNT), "nodes": COUNT}
     return JsonRecord(kind, *keys, codecs={**counts, **codecs}, also=("kind",))
@@ -185,7 +179,7 @@ _FLOORS = (
     _record(Tallest),
     _record(Regions),
 )
-_CERTIFICATES = _by_kind(
+CERTIFICATES = _by_kind(
     *_FLOORS,
     _record(Reachable, bytes=COUNT, floor=_by_kind(*_FLOORS)),
     _record(Contradiction, bytes=Codec(_no_size, as_record)),
@@ -199,7 +193,7 @@ _CLAIM: JsonRecord[Claim] = JsonRecord(
         int: COUNT,
         "lower_bound": Codec(lambda node: node.optional(JsonValue.count) or 0, int),
         "memories": Codec(_memories, plain),
-        "certificate": nullable(_CERTIFICATES),
+        "certificate": nullable(CERTIFICATES),
     },
     also=(*DERIVED, *REPORTED),
 )

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 from shlex import quote
 from typing import Any
 
-from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults, case, limit_text, swept_values, varied
+from chipmodel.answers.study_results import (
+    CYCLES,
+    KEY_DIGITS,
+    PEAK,
+    StudyResults,
+    case,
+    limit_text,
+    swept_values,
+    varied,
+)
 from chipmodel.answers.study_row import Row
 from chipmodel.records import dataclass
 from reports.study.scores import mergers_lose
@@ -14,8 +23,6 @@ from reports.study.words import space_words
 from reports.words import count, exact_size, microjoules, percent, seconds_text
 
 Value = int | float | str | None
-SHORT_KEY = 16
-"""Digits of a key that name its point."""
 MOST_FIELDS = 4
 """Varied fields that have a column each; more share one column."""
 
@@ -122,7 +129,7 @@ def details(study: StudyResults) -> list[dict[str, object]]:
             "key": row.key,
             "case": cases.setdefault(case(row), len(cases)),
             "facts": list(facts(study, row).items()),
-            "command": f"chipmodel study {quote(study.file or study.name)} --only {row.key[:SHORT_KEY]}",
+            "command": f"chipmodel study {quote(study.file or study.name)} --only {row.key[:KEY_DIGITS]}",
             **({"error": row.error} if row.error else {}),
             **({"page": page} if (page := study.pages.get(row.key)) else {}),
             **({"steps": steps} if (steps := _steps(row)) else {}),

@@ -125,30 +125,6 @@ def test_many_mistakes_end_in_a_count() -> None:
     assert len(lines) == 11
 
 
-def test_a_tag_spelled_like_a_key_does_not_mislead() -> None:
-    class Box(StrictModel):
-        kind: Literal["conv"]
-        conv: int
-        kernel: int
-
-    class Other(StrictModel):
-        kind: Literal["other"]
-
-    class Holder(StrictModel):
-        boxes: list[Annotated[Box | Other, Field(discriminator="kind")]]
-
-    document = read_yaml(
-        "boxes:\n- kind: conv\n  conv: 3\n  kernel: x\n- kind: conv\n  conv: y\n  kernel: 1\n", FILE
-    )
-    with pytest.raises(BadInput) as caught:
-        validate(Holder, document)
-    assert "f.yaml:4:3: 'boxes[0].kernel' must be" in str(caught.value)
-    assert "f.yaml:6:3: 'boxes[1].conv' must be" in str(caught.value)
-    missing = read_yaml("boxes:\n- kind: conv\n  conv: 3\n", FILE)
-    with pytest.raises(BadInput, match=r"f.yaml:2:3: the key 'kernel' is missing in 'boxes\[0\]'"):
-        validate(Holder, missing)
-
-
 def odd_form(value: object) -> str | None:
     return "short" if isinstance(value, int) else "other" if isinstance(value, list) else None
 

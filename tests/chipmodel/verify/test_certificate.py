@@ -22,7 +22,7 @@ from chipmodel.model.certificate import (
 )
 from chipmodel.model.plan import Buffer, Memory, Problem
 from chipmodel.verify.certificate import verify_certificate
-from chipmodel.verify.packing_answer import read_certificate
+from chipmodel.verify.packing_answer import CERTIFICATES
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
@@ -141,7 +141,8 @@ def test_memories_that_overlap_prove_nothing() -> None:
 
 
 def read(record: object) -> Certificate:
-    return read_certificate(read_json(json.dumps(record), "c.json", "look again"))
+    found: Certificate = CERTIFICATES.read(read_json(json.dumps(record), "c.json", "look again"))
+    return found
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -5,7 +5,7 @@ import importlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 import yaml
@@ -13,8 +13,9 @@ import yaml
 from chipmodel.errors import BadInput
 from tests.support.figures import figure
 from tests.support.folders import ROOT, WORKLOADS
+from workloads.from_yaml.op_models import SimpleOp
 from workloads.from_yaml.program import parse_yaml_program
-from workloads.from_yaml.schema import schema
+from workloads.from_yaml.schema import IfOp, LoopOp, schema
 from workloads.load import load
 
 EXAMPLES = sorted(path for path in WORKLOADS.glob("*.yaml") if not path.stem.startswith("study"))
@@ -86,3 +87,11 @@ def test_every_key_of_the_schema_is_described() -> None:
     assert all(len(f["description"]) > 8 for f in described)
     assert all(m["additionalProperties"] is False for m in definitions.values())
     assert all(m["description"] for m in definitions.values())
+
+
+def test_no_op_has_a_key_that_is_called_as_the_op() -> None:
+    """pydantic has the kind of an op in the place of an error, and a key would be taken for it."""
+    for model in (*get_args(SimpleOp), IfOp, LoopOp):
+        kinds = get_args(model.model_fields["op"].annotation)
+        assert kinds
+        assert not set(kinds) & {field.alias or name for name, field in model.model_fields.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
@@ -18,11 +18,11 @@ class StrictModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_keys(cls, given: Any) -> Any:
+    def _has_keys(cls, given: object) -> object:
         """Refuse the first unknown key, with those that there are: another mistake here may come from it."""
         known = {field.alias or name: field for name, field in cls.model_fields.items()}
-        unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
-        if unknown:
+        keys = map(str, cast(dict[object, object], given)) if isinstance(given, dict) else ()
+        if unknown := [key for key in keys if key not in known]:
             context = {"key": unknown[0], "known": [*known]}
             raise PydanticCustomError(UNKNOWN_KEY, "the key {key} is not known", context)
-        return given
+        return given  # pyright: ignore[reportUnknownVariableType]

@@ -102,8 +102,9 @@ def _mistake(details: ErrorDetails, document: Document) -> _Mistake:
     loc, kind = details["loc"], details["type"]
     path = path_in(document.root, loc)
     if kind == UNKNOWN_KEY:
-        key = details["ctx"]["key"]
-        hint = suggest(key, details["ctx"]["known"], "keys here are") or "remove it"
+        context = details.get("ctx", {})
+        key = context["key"]
+        hint = suggest(key, context["known"], "keys here are") or "remove it"
         within = (*path, key)
         return _Mistake(f"unknown key '{key}'{_inside(path)}", hint, document.place(within), within)
     place = document.place(path)

@@ -71,7 +71,7 @@ def parquet_bytes(rows: Sequence[Row], times: bool = True) -> bytes:
     numbers: dict[str, parquet.Kind] = {name: "float64" for row in rows for name, _ in row.costs}
     numbers |= {name: "float64" for name in columns if name.endswith("_gap")}
     known: dict[type, parquet.Kind] = {int: "int64", float: "float64", str: "string"}
-    kinds = {name: numbers.get(name) or known[type_of(name)] for name in columns}
+    kinds: dict[str, parquet.Kind] = {name: numbers.get(name) or known[type_of(name)] for name in columns}
     return parquet.parquet_bytes(kinds, lines)
 
 

@@ -28,20 +28,21 @@ MOST_NODES = 48
 ROWS, COLUMNS = 3, 5
 """The size of the probe: a scale and a bias follow from two rows, and the third one tells if they are."""
 QUANTISATION = frozenset(["QuantizeLinear", "DequantizeLinear"])
-OF_TFLITE: Mapping[str, Callable[..., Any]] = {
-    "SQUARED_DIFFERENCE": lambda a, b: (a - b) ** 2,
+OF_TFLITE = frozenset(["SQUARED_DIFFERENCE", "RSQRT", "SQUARE"])
+UNARY: Mapping[str, Callable[[Any], Any]] = {
+    "Sqrt": np.sqrt,
+    "Reciprocal": np.reciprocal,
+    "Neg": np.negative,
     "RSQRT": lambda a: 1 / np.sqrt(a),
     "SQUARE": np.square,
 }
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "Add": np.add,
     "Sub": np.subtract,
     "Mul": np.multiply,
     "Div": np.divide,
     "Pow": np.power,
-    "Sqrt": np.sqrt,
-    "Reciprocal": np.reciprocal,
-    "Neg": np.negative,
+    "SQUARED_DIFFERENCE": lambda a, b: (a - b) ** 2,
 }
 
 
@@ -109,11 +110,12 @@ class _Probe:
             return self.values.get(node.input(0))
         if node.op == "ReduceMean" and not node.domain:
             return self._mean(node)
-        function = OF_TFLITE.get(node.op) or (None if node.domain else FUNCTIONS.get(node.op))
         operands = [self._operand(name) for name in node.inputs]
-        if function is None or any(each is None for each in operands):
+        if (node.domain and node.op not in OF_TFLITE) or any(each is None for each in operands):
             return None
-        return np.asarray(function(*operands), np.float64)
+        if node.op in UNARY:
+            return np.asarray(UNARY[node.op](operands[0]), np.float64)
+        return np.asarray(BINARY[node.op](*operands), np.float64) if node.op in BINARY else None
 
     def _operand(self, name: str) -> Array | float | None:
         if name in self.values:

@@ -58,27 +58,27 @@ class CsvRow:
     def value(self, column: CsvColumn) -> Fraction | int | str | None:
         """The cell as what its column has: whole numbers as integers; None for an empty optional one."""
         text = self.text(column.name)
-        if not text:
-            if column.optional:
-                return None
+        if not text and not column.optional:
             self.refuse(column.name, f"{column.name} is empty", "write a value for every column")
-        return text if column.form == "text" else self._number(column, text)
+        if not text:
+            return None
+        if column.form == "text":
+            return text
+        whole = column.form == "whole"
+        if not (_WHOLE if whole else _DECIMAL).fullmatch(text):
+            what = f"{column.name} {shown(text)} is not a {'whole ' if whole else ''}number"
+            self.refuse(column.name, what, "write digits only, without a unit")
+        too_long = text[LONGEST_NUMBER:]
+        value = None if too_long else int(text) if whole else Fraction(text)
+        if value is None or not column.least <= value <= column.most:
+            hint = f"write a number of {_plain(column.least)} to {_plain(column.most)}"
+            self.refuse(column.name, f"{column.name} {shown(text)} is out of range", hint)
+        return value
 
     def whole(self, column: CsvColumn) -> int:
         """The whole number in a column that is not optional."""
         value = self.value(column)
         assert isinstance(value, int)
-        return value
-
-    def _number(self, column: CsvColumn, text: str) -> Fraction | int:
-        whole, called = column.form == "whole", f"{column.name} {shown(text)}"
-        if not (_WHOLE if whole else _DECIMAL).fullmatch(text):
-            what = f"{called} is not a {'whole ' if whole else ''}number"
-            self.refuse(column.name, what, "write digits only, without a unit")
-        value = None if len(text) > LONGEST_NUMBER else int(text) if whole else Fraction(text)
-        if value is None or not column.least <= value <= column.most:
-            hint = f"write a number of {_plain(column.least)} to {_plain(column.most)}"
-            self.refuse(column.name, f"{called} is out of range", hint)
         return value
 
 

@@ -152,12 +152,13 @@ def _buffer(row: CsvRow, inclusive: bool) -> Buffer:
 
 
 def _optional(row: CsvRow, name: str) -> int | None:
-    return row.whole(_NUMBERS[name]) if row.text(name) else None
+    return row.whole(_NUMBERS[name]) if name in row.at and row.text(name) else None
 
 
 def _names(row: CsvRow, column: str) -> list[str]:
-    text = row.text(column)
-    return [piece.strip() for piece in text.split(";") if piece.strip()] if text else []
+    if column not in row.at:
+        return []
+    return [piece.strip() for piece in row.text(column).split(";") if piece.strip()]
 
 
 def _live(row: CsvRow, inclusive: bool) -> tuple[Interval, ...]:

@@ -33,7 +33,7 @@ def test_packers_and_mergers_are_of_one_memory(asked: Contenders) -> None:
 
 
 MOST_CALLS = 110
-"""For each of 4,000 buffers, to read, pack and check them (94 measured; 128 when the planner checked too)."""
+"""For each of 4,000 buffers, to read, pack and check them (105 measured, 128 if the planner checked too)."""
 
 
 def test_many_buffers_are_read_packed_and_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,8 +282,12 @@ class PathSearch:
         return int(self.borders[last].times[0, points == 0][0])
 
     def _is_beyond(self, start: int) -> bool:
-        """Whether every path through a border takes more than the limit."""
-        return int((self.borders[start].times + self._rests()[start]).min()) > min(self.most, NEVER - 1)
+        """Whether every path through a border takes more than the limit. What is ahead may be more than a
+        point says, up to the next one."""
+        times, rest = self.borders[start].times, self._rests()[start]
+        between = np.maximum(times[:, :-1] + rest[..., 1:], times[:, 1:] + rest[..., :-1] - self.grid.width)
+        least = min(between.min(), (times[:, -1] + rest[..., -1]).min())
+        return int(least) > min(self.most, NEVER - 1)
 
     def _rests(self) -> Sequence[Cycles]:
         """The least times from each border on of a path within the limit."""

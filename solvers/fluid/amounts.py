@@ -41,6 +41,7 @@ class FluidAmounts:
     def __init__(self, problem: FluidProblem) -> None:
         self.problem, self.count = problem, len(problem.ops)
         self.residents = Residents(problem)
+        self.followed = {id(tensor) for border in self.residents.tracked for tensor in border}
         runs, borders, repeats = range(self.count), range(self.count + 1), problem.repeats
         self.times = [prod(n for start, stop, n in repeats if start <= run < stop) for run in runs]
         """How often each run comes."""
@@ -54,17 +55,25 @@ class FluidAmounts:
         self.loaded_later = [Fitting(self._sizes_ahead(*each)) for each in zip(borders, later, strict=True)]
         stored_before = [Fitting(sizes) for sizes in self._sizes_stored_before()]
         self.stored_before = [stored_before[border] for border in before]
-        stores = (self.times[t.made] * (t.store + t.stored) for t in problem.tensors if t.made is not None)
+        stores = (
+            self.times[t.made] * (t.store * self._may_move(t) + t.stored)
+            for t in problem.tensors
+            if t.made is not None
+        )
         every = self.loads_after[0] + sum(stores)
         # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
         room = int(self.ahead_in(np.array(problem.capacity), 0)) + (TRACKED + len(FURTHER)) * problem.set_up
         self.most = max(1, min(room, every))
         """DMA cycles that may be moved ahead anywhere."""
 
+    def _may_move(self, tensor: FluidTensor) -> bool:
+        """Whether it is loaded in any way that is counted: of what no border follows nothing is."""
+        return tensor.made is None or id(tensor) in self.followed
+
     def _loads_after(self) -> list[int]:
         ops = self.problem.ops
         loads = [self.weights_alone(run) + self.loaded(op.weights) + 2 for run, op in enumerate(ops)]
-        for tensor in self.problem.tensors:
+        for tensor in filter(self._may_move, self.problem.tensors):
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 loads[run] += cycles
         every = map(mul, reversed(loads), reversed(self.times))

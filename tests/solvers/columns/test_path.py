@@ -63,5 +63,15 @@ def test_tensors_that_have_room_anyway_need_not_be_followed(
     chip = load_chip("alif-e7")
     cycles, followed = least()
     monkeypatch.setattr(residents, "ROOM_SHARE", (0, 1))
-    assert least()[0] == cycles
+    # More tensors may move more ahead, so points are farther apart.
+    assert cycles - cycles // 1000 <= least()[0] <= cycles
     assert least()[1] > followed
+
+
+@pytest.mark.parametrize("levels", [4, 8, 32])
+@pytest.mark.parametrize("name", PATHS)
+def test_a_limit_holds_for_what_lies_between_two_points(name: str, levels: int) -> None:
+    made = listed_instance(PROGRAMS[name], load_chip("alif-e7"), PATHS[name], True, PlanWays())
+    assert made is not None
+    cycles = least_time(made.problem, made.columns, levels).cycles
+    assert least_time(made.problem, made.columns, levels, most=cycles).cycles == cycles

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field, replace
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from typing import Protocol
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit
@@ -217,7 +217,8 @@ class ResidencyTable:
 
     def kept(self, decisions: Decisions, storage: Mapping[str, str]) -> dict[str, frozenset[str]]:
         """Return the operands of each striped op that stay whole in SharedMemory."""
-        cut = decisions.striped | {self.ops[at].name for at in set().union(*decisions.passing.values())}
+        passing = chain.from_iterable(decisions.passing.values())
+        cut = decisions.striped | {self.ops[at].name for at in passing}
         kept = {
             op.name: frozenset(
                 n

@@ -46,6 +46,10 @@ STEPS: Mapping[str, tuple[str, object]] = {
         "chipmodel.pipeline.plan.with_finer_cuts",
         lambda request, attempt, fits: attempt(request),
     ),
+    "rows in place": (
+        "chipmodel.pipeline.rows_choice._RowsSearch.best",
+        lambda search, found: found,
+    ),
     "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),
     "weights in idle time": (
         "dma.streamers.by_ways.in_idle_time",

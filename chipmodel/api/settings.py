@@ -50,8 +50,8 @@ class PlanOptions(CallOptions, total=False):
     spill
         Whether tensors may leave SharedMemory for Psram.
     in_place
-        Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"declared"``
-        (ops of which the workload says so) or ``"none"``.
+        Ops whose output may overwrite an input: ``"all"``, ``"elementwise"``, ``"concat"``, ``"rows"`` (ops
+        that run in stripes of rows), ``"declared"`` (ops of which the workload says so) or ``"none"``.
     cascade
         Ops that run stripe by stripe: ``"auto"``, ``"off"``, or names with commas between them.
     recompute
@@ -146,6 +146,7 @@ class PlanSettings:
             smallest_peak=packer_named(packer_of_merge(self.merge, self.packer)).minimises,
             cascade=self.cascade,
             recompute=self.recompute,
+            rows_in_place=self.in_place in ("all", "rows"),
         )
 
     def naming_enough_memory(self, program: Program, chip: Chip) -> AbstractContextManager[None]:

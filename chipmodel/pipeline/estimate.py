@@ -8,9 +8,10 @@ from dataclasses import replace
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import too_many_weights
-from chipmodel.pipeline.cascade_search import plan_with_cascades, rank
+from chipmodel.pipeline.cascade_search import rank
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.rows_choice import plan_with_stripes
 from dma.stream import streamer_named
 
 ESTIMATES = ("weight-pipeline", "sync")
@@ -18,9 +19,9 @@ ESTIMATES = ("weight-pipeline", "sync")
 
 
 def plan_or_estimate(request: PlanRequest, path: Mapping[str, str] | None) -> Planned:
-    """Plan as ``plan_with_cascades`` does; estimate the plan of a program of which the weights alone are too
+    """Plan as ``plan_with_stripes`` does; estimate the plan of a program of which the weights alone are too
     many for the chip, where there is a ``path`` to simulate. Raises DoesNotFit where there is no plan."""
-    return (path is not None and _estimate(request, path)) or plan_with_cascades(request, path)
+    return (path is not None and _estimate(request, path)) or plan_with_stripes(request, path)
 
 
 def _estimate(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
@@ -31,7 +32,7 @@ def _estimate(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     cascade = CASCADE_OFF if request.cascade == CASCADE_AUTO else request.cascade
     asked = [replace(request, streamer=name, cascade=cascade, stop=None) for name in ESTIMATES]
     try:
-        found = [_simulated(plan_with_cascades(each, path), request, path) for each in asked]
+        found = [_simulated(plan_with_stripes(each, path), request, path) for each in asked]
     except DoesNotFit:  # SharedMemory has no room for a plan without cascades.
         return None
     return min(found, key=lambda each: rank(request, path, each))

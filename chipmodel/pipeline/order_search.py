@@ -65,6 +65,7 @@ _APART: Mapping[InPlace, InPlace] = {
     "all": "elementwise",
     "elementwise": "elementwise",
     "concat": "declared",
+    "rows": "declared",
     "declared": "declared",
     "none": "none",
 }

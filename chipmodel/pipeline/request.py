@@ -51,6 +51,8 @@ class PlanRequest:
     recompute: float | None = None
     """The most multiply-accumulates of a plan whose cascades may compute rows again, in multiples of those of
     the program; None: cascades keep rows, and bands of columns compute as many again as they need."""
+    rows_in_place: bool = True
+    """Whether, with ``cascade`` auto, outputs may take an input's memory row by row."""
     deadline: Deadline = NO_DEADLINE
     """When everything that searches is to end, whatever its own limits; a plan is made in any case."""
 

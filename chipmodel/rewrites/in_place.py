@@ -22,9 +22,10 @@ from chipmodel.model.scopes import Scopes, scopes
 from chipmodel.model.work import Vector
 from chipmodel.records import dataclass
 
-InPlace = Literal["all", "elementwise", "concat", "declared", "none"]
+InPlace = Literal["all", "elementwise", "concat", "rows", "declared", "none"]
 CHOICES: tuple[InPlace, ...] = get_args(InPlace)
-"""``declared`` keeps only what the workload says (``in_place: true``); the first three add to it."""
+"""``declared`` keeps only what the workload says (``in_place: true``); the first four add to it. What takes
+an input's memory row by row, with ``all`` and ``rows``, is for the planner to choose."""
 
 _LOGIC = "and or xor not equal less greater where bitwise_and bitwise_not bitwise_or bitwise_xor"
 _NUMBERS = "abs add ceil clip copy div exp floor log max min mod mul neg pow round sign sqrt square sub"
@@ -139,7 +140,7 @@ def left_to_move(program: Program, op: Op, placed: frozenset[str]) -> Op | None:
 
 def reuse(program: Program, choice: InPlace) -> Program:
     """``program`` with ``overwrites`` and ``absorbs`` set where ``choice`` and the op's kind allow."""
-    if choice == "declared":
+    if choice in ("declared", "rows"):
         return program
     return replace(program, body=with_ops(program.body, _ReuseMarks(program, choice).mark))
 

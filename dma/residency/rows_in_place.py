@@ -1,4 +1,4 @@
-"""Which ops run row by row with their output in place of their input, so that tensors need less memory.
+"""Which ops run in stripes of rows, their output in place of their input, and in how many rows.
 
 Source: chipmodel; the idea is that of vMCU (Zheng et al., MLSys 2024). See docs/references.md.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, partial
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, RowsInPlace, with_ops
+from chipmodel.npu.cycles import op_cycles
+from chipmodel.records import dataclass
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
 from dma.residency.greedy import ResidencyTable
 from dma.residency.rings import RingMember, RowEdges, distance, shared_ring
 from dma.residency.storages import overwrites
+from dma.residency.tiling import Tiling
 
 Rows = Mapping[str, int]
 """For each op that is to run in place row by row, the most rows of a step."""
@@ -64,6 +68,31 @@ def _groups(program: Program, takes: Mapping[str, str]) -> Iterator[tuple[str, l
     yield from ((name, group) for name, group in groups.items() if any(op.name in takes for op, _ in group))
 
 
+ALL_UP_TO, EACH_OF = 256, 64
+"""Numbers of rows that are all tried, and the share of a larger one by which the next is larger."""
+
+
+def numbers_tried(rows: int) -> Iterator[int]:
+    """Yield the numbers of rows that are tried of so many: all small ones, of larger ones one in sixty-four.
+
+    >>> list(numbers_tried(3)), sum(1 for _ in numbers_tried(22_400))
+    ([1, 2, 3], 552)
+    """
+    number = 1
+    while number <= rows:
+        yield number
+        number += max(1, number // EACH_OF if number >= ALL_UP_TO else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOption:
+    """So many ``rows`` a step: the ``bytes`` that input and output then take together, and all cycles."""
+
+    rows: int
+    bytes: int
+    cycles: int
+
+
 class RowsTable:
     """The ops of ``program`` whose output may take its input's memory row by row, and what that takes.
 
@@ -77,11 +106,26 @@ class RowsTable:
         self.ops = table.ops
         self.alive = table.residency(table.initial_decisions()).through
         self.takes = rows_to_take(program)
+        self.known: dict[str, list[RowsOption]] = {}
         self.edges: dict[str, RowEdges] = {}
 
     def both(self, op: Op) -> int:
         """Bytes of the output and of the input that it may take."""
         return sum(self.program.tensors[name].bytes for name in (self.takes[op.name], op.outputs[0]))
+
+    def options(self, op: Op) -> list[RowsOption]:
+        """The numbers of rows tried that take less memory than both tensors, each faster than all fewer."""
+        if op.name not in self.known:
+            found = self.known[op.name] = []
+            computed = cache(partial(op_cycles, self.chip.npu, op, channels=op.work.channels))
+            for rows in numbers_tried(op.work.rows):
+                if (size := self.bytes(op, rows)) >= self.both(op):
+                    break
+                sizes = Tiling(rows, op.work.channels).stripes(op).sizes()
+                cycles = sum(count * computed(many) for many, count in sizes.items())
+                if not found or cycles < found[-1].cycles:
+                    found.append(RowsOption(rows, size, cycles))
+        return self.known[op.name]
 
     def bytes(self, op: Op, rows: int) -> int:
         """Bytes of input and output together where each step computes ``rows``."""
@@ -89,6 +133,24 @@ class RowsTable:
         if op.name not in self.edges:
             self.edges[op.name] = RowEdges(self.program, op, self.takes[op.name])
         return max(old + self.edges[op.name].distance(rows), made)
+
+    def chosen(self, room: int) -> dict[str, RowsOption]:
+        """The ops at which more than ``room`` bytes of tensors are alive and that need no more in place, each
+        with those rows with which it computes the fastest.
+
+        >>> from chipmodel import load
+        >>> from chipmodel.hardware.chip_file import load_chip
+        >>> chosen = RowsTable(load("zoo:ds_cnn"), load_chip("alif-e7")).chosen(room=10_600)
+        >>> chosen["conv2.depthwise"]
+        RowsOption(rows=4, bytes=9600, cycles=6149)
+        """
+        found: dict[str, RowsOption] = {}
+        for op, alive in zip(self.ops, self.alive, strict=True):
+            if alive > room and op.name in self.takes:
+                most = room - (alive - self.both(op))
+                if fit := [option for option in self.options(op) if option.bytes <= most]:
+                    found[op.name] = fit[-1]
+        return found
 
     def least(self, room: int) -> dict[str, int]:
         """The ops at which more than ``room`` bytes are alive and that need less in place, by one row."""

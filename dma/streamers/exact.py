@@ -11,7 +11,7 @@ from __future__ import annotations
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
 from dma.schedule.streamer import StreamerPortfolio
-from dma.streamers import prefetch_greedy, resident_knapsack
+from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
 
 NAME = "exact"
 CHAINS = 200
@@ -31,7 +31,7 @@ def _portfolio(name: str, chains: int) -> StreamerPortfolio:
     return StreamerPortfolio(
         name,
         prefetch_greedy.PORTFOLIO.candidates,
-        in_loops=resident_knapsack.STREAMERS,
+        in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
         paths=chains,
         chooses_by_cycles=True,
         searches_offsets=True,

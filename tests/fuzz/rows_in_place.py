@@ -72,7 +72,7 @@ def random_rows(seed: int) -> tuple[Program, dict[str, int], PlanRequest]:
         validate_program(program)
         chip = with_memory(request.chip, program, random.choice(MEMORIES))
         request = replace(request, chip=chip)
-    program = reuse(program, random.choice(("all", "elementwise", "declared", "none")))
+    program = reuse(program, random.choice(("all", "elementwise", "rows", "none")))
     npu = replace(request.chip.npu, rolling_buffers=random.random() > WHOLE)
     ops = {op.name: op for op in program.ops()}
     rows = {

@@ -42,9 +42,19 @@ def test_the_number_of_rows_decides_how_far_they_lie_apart(ds_cnn: Program) -> N
     assert (op.by_rows.rows, op.by_rows.bytes) == (5, 8_000 + 6 * 320)
 
 
-def test_without_ops_in_place_a_program_is_as_it_was(ds_cnn: Program) -> None:
+def test_as_many_rows_as_have_room_and_are_the_fastest(ds_cnn: Program) -> None:
+    """Of a depthwise layer four rows a step take 6,149 cycles, five to eight more."""
+    table = RowsTable(ds_cnn, CHIP)
+    found = table.chosen(10_600)
+    assert list(found) == LAYERS
+    assert found["conv2.depthwise"].rows == 4
+    assert found["conv2.pointwise"].rows == 8
+    assert table.least(10_600) == dict.fromkeys(LAYERS, 1)
+
+
+def test_nothing_is_in_place_where_tensors_have_room(ds_cnn: Program) -> None:
+    assert RowsTable(ds_cnn, CHIP).chosen(16_000) == {}
     assert with_rows_in_place(ds_cnn, CHIP, {}) == ds_cnn
-    assert RowsTable(ds_cnn, CHIP).least(10_600) == dict.fromkeys(LAYERS, 1)
 
 
 def test_an_op_is_left_out_that_would_need_as_much_in_place(ds_cnn: Program) -> None:

@@ -146,8 +146,8 @@ def fastest_ways(
 
     They are those of one path for each arm, the one along ``path`` first: those that ``propose`` yields, if
     it is given. The ``limits`` are those of the first size; of a program that is straight, but for those that
-    are likely. Nothing where ``listed_bound`` is None, and no listed plan fits, or none within the limits.
-    Raises TimeIsOver.
+    are likely. Nothing where ``listed_bound`` is None, and where no listed plan is within the limits. Raises
+    TimeIsOver.
     """
     sought = PlanChoices(tensors_within(program), keeps, tried)
     every = (

@@ -68,11 +68,6 @@ class QuickestPlan:
         """The cycles of the best plan; infinite where there is none."""
         return self.best.trace.cycles if self.best and self.best.trace else inf
 
-    @property
-    def peak(self) -> float:
-        """The bytes that the best plan takes; infinite where there is none."""
-        return self.best.solved.peak if self.best else inf
-
     def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
         """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
         request, self.last = self.request, None

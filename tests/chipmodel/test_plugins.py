@@ -162,10 +162,7 @@ def test_an_importer_reads_the_files_of_its_suffix(tmp_path: Path) -> None:
     assert "FILE.layers" in raised.value.hint
 
 
-@pytest.mark.parametrize(
-    ("module", "body", "said"),
-    mistakes("plugin_packer"),
-)
+@pytest.mark.parametrize(("module", "body", "said"), mistakes("plugin_packer"))
 def test_a_wrong_packer_is_named_with_its_package(other: Install, module: str, body: str, said: str) -> None:
     other(module, *packer(module, body))
     with pytest.raises(PluginFault) as raised:

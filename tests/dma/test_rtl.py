@@ -17,6 +17,7 @@ from chipmodel.timing.refresh import hidden, refresh_clocks
 from chipmodel.timing.split import burst_limit, wall
 from tests.support.bursts import Burst, bursts_of
 from tests.support.folders import ROOT
+from tests.support.mistakes import mistakes
 
 RTL = ROOT / "dma" / "rtl"
 TRANSFERS = 200
@@ -346,66 +347,11 @@ def test_some_bursts_collide_with_a_refresh(name: str, tmp_path: Path) -> None:
     assert 0 < sum(collided) < len(collided)
 
 
-CONTROLLER, CHANNEL = "psram_controller.sv", "dma_channel.sv"
-WALL = "READ_WALL - (place & (READ_WALL - 1))"
-MUTANTS = {
-    "page wall a word late": ("Xccela x8, CE# setup and hold", CONTROLLER, WALL, f"{WALL} + 1"),
-    "page wall a word early": ("QPI, 0Bh, pages", CONTROLLER, WALL, f"(({WALL}) > 1 ? {WALL} - 1 : 1)"),
-    "CE# high a clock short": (
-        "HyperBus, fixed latency",
-        CONTROLLER,
-        "high_left <= CE_HIGH_MIN;",
-        "high_left <= CE_HIGH_MIN - 1;",
-    ),
-    "CE# high a clock long": (
-        "HyperBus, fixed latency",
-        CONTROLLER,
-        "high_left <= CE_HIGH_MIN;",
-        "high_left <= CE_HIGH_MIN + 1;",
-    ),
-    "CE# low a word too long": (
-        "HyperBus, short CE# low",
-        CONTROLLER,
-        "- CE_HOLD_CLOCKS) / WORD_CLOCKS)",
-        "- CE_HOLD_CLOCKS) / WORD_CLOCKS + 1)",
-    ),
-    "words read are swapped": (
-        "HyperBus, fixed latency",
-        CONTROLLER,
-        "assign rx_word = shift;",
-        "assign rx_word = {shift[WORD_BITS/2-1:0], shift[WORD_BITS-1:WORD_BITS/2]};",
-    ),
-    "words written are swapped": (
-        "Xccela x16, boundary, refresh by phase",
-        CHANNEL,
-        "assign tx_word = sram_read_word;",
-        "assign tx_word = {sram_read_word[15:0], sram_read_word[31:16]};",
-    ),
-    "bytes outside the transfer are written": (
-        "Xccela x8, reads cross pages",
-        CONTROLLER,
-        "first_keep <= {WORD_BYTES{1'b1}} << skip;",
-        "first_keep <= {WORD_BYTES{1'b1}};",
-    ),
-    "refresh not seen": (
-        "Xccela x8, refresh by phase",
-        CONTROLLER,
-        "met_refresh <= collided;",
-        "met_refresh <= 0;",
-    ),
-    "write data a word late": (
-        "Xccela x8, reads cross pages",
-        CHANNEL,
-        "pointer + (tx_next ? WORD_BYTES : 0)",
-        "pointer",
-    ),
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_broken_rtl_is_noticed(mutant: str, tmp_path: Path) -> None:
-    name, file, right, wrong = MUTANTS[mutant]
+@pytest.mark.parametrize(("title", "name", "file", "right", "wrong"), mistakes("rtl"))
+def test_a_broken_rtl_is_noticed(
+    title: str, name: str, file: str, right: str, wrong: str, tmp_path: Path
+) -> None:
     rtl = tmp_path / "rtl"
     shutil.copytree(RTL, rtl)
     text = (rtl / file).read_text()

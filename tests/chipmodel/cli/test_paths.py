@@ -11,7 +11,6 @@ from chipmodel.cli.main import commands
 from chipmodel.cli.options import path_word
 from chipmodel.errors import BadInput
 from tests.support.command_line import Call
-from tests.support.folders import WORKLOADS
 
 WORKLOAD = """\
 name: gated
@@ -70,9 +69,6 @@ def test_words_and_choices_are_told_apart() -> None:
         path_word(("worst", "best"))
     with pytest.raises(BadInput, match="not NAME=CHOICE"):
         path_word(("worse",))
-
-
-GATED = str(WORKLOADS / "gated_vision.yaml")
 
 
 TINY = "workloads/tiny_cnn.yaml"

@@ -95,10 +95,7 @@ def test_the_last_override_wins_and_decimals_and_ratios_are_exact() -> None:
     assert chip.dma.load.burst_overhead_clocks == Fraction(1, 10)
 
 
-@pytest.mark.parametrize(
-    ("override", "what", "hint"),
-    mistakes("override"),
-)
+@pytest.mark.parametrize(("override", "what", "hint"), mistakes("override"))
 def test_bad_override(override: str, what: str, hint: str) -> None:
     error = refused("luna-arcs", override)
     assert error.where == Place(f"--set {override}")
@@ -208,10 +205,7 @@ def test_a_psram_part_has_its_own_clocks(tmp_path: Path) -> None:
     assert "means nothing" in refused("luna-arcs", "psram.bytes_per_clock=4").what
 
 
-@pytest.mark.parametrize(
-    ("chip", "overrides", "what", "hint"),
-    mistakes("controller"),
-)
+@pytest.mark.parametrize(("chip", "overrides", "what", "hint"), mistakes("controller"))
 def test_impossible_controller_settings_are_refused(chip: str, overrides: str, what: str, hint: str) -> None:
     error = refused(chip, overrides)
     assert what in error.what

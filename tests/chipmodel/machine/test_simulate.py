@@ -10,7 +10,7 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Branch, BranchArm, Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.commands import Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
@@ -77,7 +77,6 @@ def test_every_event_of_a_short_run_by_hand() -> None:
 
 
 LOOP = Repeat("loop", 3, (start("w", 2), compute("body", 4), wait("w"), start("t", 0), wait("t")))
-GATE = Branch("gate", (BranchArm("left", (compute("l", 5),)), BranchArm("right", ())))
 
 
 def test_a_whole_network_by_hand() -> None:

@@ -140,10 +140,7 @@ def test_the_state_of_the_engine_says_that_a_row_has_to_open_again() -> None:
     assert before.key(7000) != after.key(7000)
 
 
-@pytest.mark.parametrize(
-    ("override", "what"),
-    mistakes("dram"),
-)
+@pytest.mark.parametrize(("override", "what"), mistakes("dram"))
 def test_impossible_dram_is_refused(override: str, what: str) -> None:
     with pytest.raises(BadInput, match=what):
         load_chip("imx93-lpddr4", [override, "psram.dram.row_bytes=64"])

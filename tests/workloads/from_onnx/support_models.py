@@ -28,13 +28,16 @@ def node(op: str, inputs: str, outputs: str, name: str = "", domain: str = "", *
 
 
 def nodes(*texts: str) -> list[Any]:
-    """A node for each ``output = Op inputs; attribute: value``."""
+    """A node for each ``outputs = Op inputs; attribute: value``; ``domain.Op`` is of another domain."""
     made: list[Any] = []
     for text in texts:
         call, _, options = text.partition("; ")
-        output, _, kind, *read = call.split(" ")
+        outputs, _, read = call.partition(" = ")
+        kind, *inputs = read.split(" ")
+        domain, _, op = kind.rpartition(".")
         given: Any = read_yaml(f"{{{options}}}", text).data if options else {}
-        made.append(helper.make_node(kind, read, [output], name=output, **given))
+        names = " ".join(name or "_" for name in inputs)
+        made.append(node(op, names, outputs, outputs.split()[0], domain, **given))
     return made
 
 

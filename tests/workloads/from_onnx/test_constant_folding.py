@@ -1,56 +1,23 @@
 """Constants, views and shape arithmetic, which become no op."""
 
 from pathlib import Path
-from typing import Any
-
-import numpy
-import pytest
 
 from tests.workloads.from_onnx.support_models import (
     helper,
-    ints,
     kinds,
     load,
     model,
     node,
-    numpy_helper,
     onnx,
     operations,
 )
 from workloads.from_onnx.program import load_onnx
 
 
-@pytest.mark.parametrize("opset", [10, 13, 18, 21])
-def test_quantised_shape_arithmetic_is_computed(opset: int, tmp_path: Path) -> None:
-    """Without pre-processing, ONNX Runtime's quantiser quantises the amounts of a Pad like activations."""
-    nodes = [
-        node("Shape", "x", "shape"),
-        node("Cast", "shape", "real", to=1),
-        node("QuantizeLinear", "real scale zero", "q"),
-        node("DequantizeLinear", "q scale zero", "d"),
-        node("Cast", "d", "wanted", to=7),
-        node("Reshape", "x wanted", "y"),
-    ]
-    constants: dict[str, Any] = {"scale": numpy.array(1, "f"), "zero": numpy.array(0, numpy.int8)}
-    made = model([*nodes, node("Relu", "y", "z")], {"x": [2, 3]}, "z", constants, opset=opset)
-    assert kinds(load(tmp_path, made)) == ["relu"]
-
-
 def test_initializers_listed_as_inputs_are_weights(tmp_path: Path) -> None:
     made = model([node("MatMul", "x w", "y")], {"x": [2, 4], "w": [4, 3]}, "y", {"w": (4, 3)}, opset=9)
     program = load(tmp_path, made)
     assert (program.inputs, program.parameters) == (("x",), 12)
-
-
-def test_weights_of_constant_nodes_and_constant_of_shape(tmp_path: Path) -> None:
-    value = numpy_helper.from_array(numpy.ones((3,), "f"))
-    nodes = [
-        node("ConstantOfShape", "size", "w"),
-        helper.make_node("Constant", [], ["b"], value=value),
-        node("Gemm", "x w b", "y"),
-    ]
-    program = load(tmp_path, model(nodes, {"x": [2, 4]}, "y", {"size": ints(4, 3)}))
-    assert {w.name: w.elements for w in program.weights.values()} == {"w": 12, "b": 3}
 
 
 def test_a_weight_used_twice_is_declared_once(tmp_path: Path) -> None:
@@ -87,12 +54,6 @@ def test_local_functions_are_inlined(tmp_path: Path) -> None:
     made = model([node("Twice", "x", "y", domain="mine")], {"x": [2, 3]}, "y")
     made.functions.append(function)
     assert kinds(load(tmp_path, made)) == ["relu", "exp"]
-
-
-def test_unsorted_nodes_are_sorted_and_the_rest_keeps_its_order(tmp_path: Path) -> None:
-    nodes = [node("Exp", "b", "y"), node("Log", "x", "a"), node("Sqrt", "x", "c"), node("Abs", "a", "b")]
-    made = model([*nodes, node("Add", "y c", "z")], {"x": [2, 3]}, "z")
-    assert kinds(load(tmp_path, made)) == ["log", "sqrt", "abs", "exp", "add"]
 
 
 def test_external_weights_are_not_read(tmp_path: Path) -> None:

@@ -33,13 +33,6 @@ def test_an_activation_whose_input_has_another_reader_stays_an_op(name: str, tmp
     assert any("c" in op.inputs and op.kind != "max_pool" for op in others)
 
 
-def test_batch_norm_of_a_tensor_with_two_readers_stays_an_op(tmp_path: Path) -> None:
-    norm, relu = node("BatchNormalization", "c s b m v", "n"), node("Relu", "c", "z")
-    program = _conv(tmp_path, norm, relu, outputs="n z", **NORM)
-    assert kinds(program) == ["conv", "batch_norm", "relu"]
-    assert program.parameters == 32 + 16
-
-
 def test_batch_norm_in_training_is_not_folded(tmp_path: Path) -> None:
     norm = node("BatchNormalization", "c s b m v", "y mean var", training_mode=1)
     program = _conv(tmp_path, norm, **NORM)

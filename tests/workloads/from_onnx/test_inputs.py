@@ -17,11 +17,9 @@ from tests.workloads.from_onnx.support_models import (
     nodes,
     onnx,
     operations,
-    reference_shapes,
 )
 
 NEWEST: int = onnx.defs.onnx_opset_version()
-since_23 = pytest.mark.skipif(NEWEST < 23, reason="this onnx package has no operator set 23")
 EXP = node("Exp", "x", "y")
 
 
@@ -228,38 +226,6 @@ def test_an_unknown_operator_set(opset: int, tmp_path: Path) -> None:
 # -- element types and quantised models --------------------------------------------------------
 
 
-def _quantised(*, per_channel: bool = False) -> Any:
-    """Convolution and Relu between QuantizeLinear and DequantizeLinear, as ONNX Runtime writes it."""
-    pairs: list[Any] = []
-    for name in ("x", "r"):
-        pairs.append(node("QuantizeLinear", f"{name} scale zero", f"{name}q"))
-        pairs.append(node("DequantizeLinear", f"{name}q scale zero", f"{name}d"))
-    scales = "wscale wzero" if per_channel else "scale zero"
-    weight = node("DequantizeLinear", f"w {scales}", "wd", axis=0)
-    bias = node("DequantizeLinear", "b bscale", "bd")
-    conv = node("Conv", "xd wd bd", "c", kernel_shape=[1, 1])
-    pool = node("MaxPool", "rd", "y", kernel_shape=[2, 2])
-    constants: dict[str, Any] = {
-        "w": numpy.zeros((8, 4, 1, 1), numpy.int8),
-        "b": numpy.zeros(8, numpy.int32),
-        "scale": numpy.array(0.1, "f"),
-        "bscale": numpy.array(0.01, "f"),
-        "zero": numpy.array(0, numpy.int8),
-        "wscale": numpy.ones(8, "f"),
-        "wzero": numpy.zeros(8, numpy.int8),
-    }
-    nodes = [*pairs[:2], weight, bias, conv, node("Relu", "c", "r"), *pairs[2:], pool]
-    return model(nodes, {"x": [1, 4, 5, 5]}, "y", constants)
-
-
-@pytest.mark.parametrize("per_channel", [False, True])
-def test_quantise_and_dequantise_vanish(per_channel: bool, tmp_path: Path) -> None:
-    program = load(tmp_path, _quantised(per_channel=per_channel), strict=True)
-    assert kinds(program) == ["conv", "max_pool"]
-    assert operations(program)[0].outputs == ("r",)
-    assert {w.name: (w.elements, w.bytes) for w in program.weights.values()} == {"w": (32, 32), "b": (8, 32)}
-
-
 def test_four_bit_weights(tmp_path: Path) -> None:
     weight = helper.make_tensor("w", onnx.TensorProto.INT4, [64, 32], [0] * 2048)
     nodes = [node("DequantizeLinear", "w s", "wd"), node("MatMul", "x wd", "y")]
@@ -289,21 +255,3 @@ def test_an_unknown_operator_is_modelled_by_its_bytes(tmp_path: Path) -> None:
 
 
 # -- attention as one node, and ONNX Runtime's operators ---------------------------------------
-
-
-@since_23
-@pytest.mark.parametrize("cached", [False, True])
-def test_attention_of_operator_set_23(cached: bool, tmp_path: Path) -> None:
-    """Eight query heads over two heads of keys and values, of size 16."""
-    inputs: dict[str, tuple[int, ...]] = {"q": (1, 5, 128), "k": (1, 5, 32), "v": (1, 5, 32)}
-    operands, outputs, past = "q k v", "y", 0
-    if cached:
-        past = 7
-        inputs |= {"pk": (1, 2, 7, 16), "pv": (1, 2, 7, 16)}
-        operands, outputs = "q k v _ pk pv", "y nk nv"
-    attention = node("Attention", operands, outputs, q_num_heads=8, kv_num_heads=2)
-    made = model([attention], inputs, outputs, opset=23)
-    program = load(tmp_path, made, strict=True)
-    assert program.macs == 2 * 8 * 5 * (5 + past) * 16
-    assert kinds(program) == [*["concat"] * (2 if cached else 0), "matmul", "softmax", "matmul"]
-    assert [program.tensors[t].shape for t in program.outputs] == reference_shapes(made, inputs)

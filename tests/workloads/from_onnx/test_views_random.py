@@ -3,21 +3,54 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from onnx import ModelProto
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
-from tests.support.onnx_oracle import imported
+from tests.support.onnx_oracle import Array, imported, real_model
 from tests.workloads.from_onnx.support_models import nodes
 from tests.workloads.from_onnx.test_graphs import check, floats
-from tests.workloads.from_onnx.test_views import CONSTANTS, ERF, NORM, TANH, real
 
 CHIP = load_chip("luna-arcs")
+OPSET = 19
+
+
+SHAPES = {
+    "s3": [2, 6, -1],
+    "s2": [12, -1],
+    "flat": [-1],
+    "last": [-1],
+}
+SCALARS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "half": 0.5,
+    "root": 1.4142135,
+    "cube": 0.044715,
+    "outer": 0.7978845,
+    "eps": 1e-5,
+}
+CONSTANTS: Mapping[str, Array] = {
+    **{name: np.array(shape) for name, shape in SHAPES.items()},
+    **{name: np.array(value, "f") for name, value in SCALARS.items()},
+}
+ERF = ("d = Div r root", "e = Erf d", "a = Add e one", "m = Mul r a", "y = Mul m half")
+TANH = (
+    *("p = Pow r three", "q = Mul p cube", "a = Add r q", "i = Mul a outer", "t = Tanh i"),
+    *("u = Add t one", "v = Mul r u", "y = Mul half v"),
+)
+NORM = (
+    *("m = ReduceMean r last", "d = Sub r m", "p = Pow d two", "v = ReduceMean p last", "a = Add v eps"),
+    *("s = Sqrt a", "n = Div d s", "z = Mul n g", "y = Add z h"),
+)
 STEPS: Mapping[str, Sequence[str]] = {
     "dense": ("y = MatMul r w8",),
     "biased": ("c = MatMul r w8", "y = Add c g8"),
@@ -36,6 +69,12 @@ VIEWS = {f"v{n}": np.array(shape) for n, shape in enumerate(([12, 8], [96], [2, 
 MORE = {**CONSTANTS, **VIEWS, "w8": floats(20, 8, 8), "g8": floats(21, 8), "h8": floats(22, 8)}
 ANY_SHAPE = frozenset(["relu", "silu", "gelu", "tanh", "half"])
 """Steps that compute the same in every shape."""
+
+
+def real(made: Sequence[Any], constants: Mapping[str, Array]) -> ModelProto:
+    read = {name for each in made for name in each.input}
+    held = {name: value for name, value in constants.items() if name in read}
+    return real_model(made, {"x": floats(0, 2, 6, 8)}, held, OPSET)
 
 
 def network(steps: Sequence[str], views: Mapping[int, str]) -> list[str]:

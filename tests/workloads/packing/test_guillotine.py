@@ -59,10 +59,7 @@ def test_a_source_names_every_argument() -> None:
     assert guillotine_table("guillotine:n=20", 77).problem.capacity == 77
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    mistakes("guillotine"),
-)
+@pytest.mark.parametrize(("source", "words"), mistakes("guillotine"))
 def test_impossible_problems_are_refused(source: str, words: str) -> None:
     with pytest.raises(BadInput) as refused:
         guillotine_table(source, None)

@@ -197,7 +197,8 @@ class _FluidBuilder:
         store = stored = 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
-                stored = int(self.costs.store(self._written(each.made, each.name)))
+                written = self._written(each.made, each.name) if each.held is None else size
+                stored = int(self.costs.store(written))
             elif each.held is not None or not self.ops[each.made].absorbs:
                 store = int(self.costs.store(int(size * min(shares, default=Fraction(0)))))
         held = each.held
@@ -206,8 +207,9 @@ class _FluidBuilder:
         return FluidTensor(
             size,
             each.made,
-            tuple(each.reads),
-            tuple(map(self._load, read)),
+            # What is made in parts is needed until the run that completes it.
+            tuple(each.reads) or (() if each.held is None else (each.held,)),
+            tuple(map(self._load, read)) or (() if each.held is None else (0,)),
             store,
             stored,
             frozenset(absorbing),

@@ -5,11 +5,13 @@ A path knows no fragmentation: a schedule may need less memory to be packed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 from chipmodel.answers.result import Attempt
 from chipmodel.bounds.columns import FastestWays, Proposals, fastest_ways
@@ -33,6 +35,8 @@ SHARES = (64, 63, 62, 61, 58, 56)
 FARTHER = 1.02
 """How many times the cycles of a path of single ops those of one with concats made otherwise may be
 (assumed): of 44 programs, none was faster with cascades beyond."""
+SLOWER = 2
+"""Sizes one after another of which no schedule may be faster, after which no other one is tried (assumed)."""
 NEAR = 1.05
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
@@ -42,12 +46,26 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. The path ``likely`` takes so many cycles at most. Raises TimeIsOver, and DoesNotFit where
     it computes more than the request allows."""
-    tried = QuickestPlan(request, path)
-    for found, number, (program, schedule) in _schedules(request, path, likely):
+    tried, slower = QuickestPlan(request, path), 0
+    sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
+    for program, found in fastest_forms(request, path, sizes, likely):
         tried.path_cycles = tried.path_cycles or found.cycles
-        if tried.fits(found.bytes, program, schedule) and not number and tried.cycles <= NEAR * found.cycles:
+        last = tried.take(program, found)
+        if last and last.fits and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
+        slower = 0 if last is None or last.packed else slower + 1
+        if slower == SLOWER:
+            break
     return tried.answer()
+
+
+class LastTried(NamedTuple):
+    """The last schedule in some ways that was tried, whether it fits, and how many were packed."""
+
+    program: Program
+    schedule: Schedule
+    fits: bool
+    packed: int
 
 
 @dataclass(slots=True)
@@ -67,6 +85,16 @@ class QuickestPlan:
     def cycles(self) -> float:
         """The cycles of the best plan; infinite where there is none."""
         return self.best.trace.cycles if self.best and self.best.trace else inf
+
+    def take(self, whole: Program, found: FastestWays) -> LastTried | None:
+        """Try schedules in some ways, until one fits or may not be faster; None where there is none."""
+        tried: LastTried | None = None
+        for program, schedule in schedules_in(self.request, whole, found):
+            fits, packed = self.fits(found.bytes, program, schedule), tried.packed if tried else 0
+            tried = LastTried(program, schedule, fits, packed + (self.last is not None))
+            if fits or self.last is None:
+                break  # Those that load weights later are not faster.
+        return tried
 
     def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
         """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
@@ -100,8 +128,8 @@ def plan_in_these(
     """Return the fastest plan that is found to fit SharedMemory, of those in some ``ways``; None for none.
     Raises DoesNotFit where it computes more than the request allows."""
     tried = QuickestPlan(request, path)
-    for found, _, (program, schedule) in in_ways(request, ((request.program, each) for each in ways)):
-        tried.fits(found.bytes, program, schedule)
+    for found in ways:
+        tried.take(request.program, found)
     return tried.answer()
 
 
@@ -109,7 +137,7 @@ def least_plan_in(request: PlanRequest, ways: FastestWays) -> tuple[Program, Pla
     """Return the program with the cascades of some ``ways``, and its plan that loads all weights where they
     are needed, packed into as little memory as is found; None where there is none."""
     asked = replace(request, chip=request.chip.with_memory(ways.bytes), spill=False)
-    for _, _, (program, schedule) in in_ways(asked, ((request.program, ways),), QUARTERS[-1:]):
+    for program, schedule in schedules_in(asked, asked.program, ways, QUARTERS[-1:]):
         named = with_readable_names(program, schedule)
         return program, packed(asked, named, packer_limits(asked, perf_counter()))
     return None
@@ -145,28 +173,16 @@ def ways_along(
     return fastest_ways(program, chip, *asked)
 
 
-def _schedules(
-    request: PlanRequest, path: Mapping[str, str], likely: int = 0
-) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
-    """Schedules in the ways of fastest paths, with these ways, those first that load weights earlier, and
-    their number among these."""
-    sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
-    return in_ways(request, fastest_forms(request, path, sizes, likely))
-
-
-def in_ways(
-    request: PlanRequest, forms: Iterable[tuple[Program, FastestWays]], all_quarters: Sequence[int] = QUARTERS
-) -> Iterator[tuple[FastestWays, int, tuple[Program, Schedule]]]:
-    """Schedules of programs in ways, with these ways, those first that load weights earlier, and their number
-    among these."""
-    for whole, found in forms:
-        try:
-            program = program_in_ways(whole, found.ways)
-            for number, quarters in enumerate(all_quarters):
-                asked = StreamRequest(program, request.chip, found.bytes, request.spill)
-                yield found, number, (program, schedule_in_ways(asked, found.ways, quarters))
-        except (ValueError, DoesNotFit):
-            continue  # More steps than a cascade has, or too little room for what no path follows.
+def schedules_in(
+    request: PlanRequest, whole: Program, found: FastestWays, all_quarters: Sequence[int] = QUARTERS
+) -> Iterator[tuple[Program, Schedule]]:
+    """Schedules of a program in some ways, those first that load weights earlier."""
+    # A cascade may have more steps than are possible, or there is too little room for what no path follows.
+    with suppress(ValueError, DoesNotFit):
+        program = program_in_ways(whole, found.ways)
+        asked = StreamRequest(program, request.chip, found.bytes, request.spill)
+        for quarters in all_quarters:
+            yield program, schedule_in_ways(asked, found.ways, quarters)
 
 
 def fastest_forms(

@@ -21,7 +21,7 @@ from chipmodel.model.plan import Status
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.model.trace import Trace
-from chipmodel.pipeline.by_ways import QuickestPlan, fastest_forms, in_ways, ways_along
+from chipmodel.pipeline.by_ways import QuickestPlan, fastest_forms, ways_along
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import packed, packer_limits
 from dma.columns.listed import ListedWays
@@ -114,20 +114,17 @@ class _ExactSearch:
         one that was tried."""
         assert self.model is not None
         self.model.forbidden.append(self.chain.ways)
-        last: tuple[Program, Schedule] | None = None
-        for _, _, last in in_ways(self.request, [(whole, found)]):
-            if self.tried.fits(found.bytes, *last) or self.tried.last is None:
-                break  # It fits, or is no faster.
-        if last is None or not last[0].is_straight:
+        last = self.tried.take(whole, found)
+        if last is None or not last.program.is_straight:
             return
         planned = self.tried.last
         if planned is None:
             naive = replace(self.request, packer="naive", streamer="auto")
-            planned = packed(naive, last[1], packer_limits(naive, self.tried.began))
+            planned = packed(naive, last.schedule, packer_limits(naive, self.tried.began))
         elif planned.trace is None:
-            self.model.forbidden.append(self._overfull(*last, planned))
+            self.model.forbidden.append(self._overfull(last.program, last.schedule, planned))
         trace = planned.trace or simulate(planned.commands, self.request.chip, self.path)
-        self._learn(last[0], trace)
+        self._learn(last.program, trace)
 
     def _numbers(self, program: Program) -> dict[str, int]:
         """The place in the chain of the way in which each op runs, by name."""

@@ -19,6 +19,8 @@ class _MovePlace(NamedTuple):
     tensors: tuple[int, ...]
     room: int
     in_parts: int
+    stored: int
+    """DMA cycles to store results of the program that do not pass."""
 
 
 def border_of(
@@ -43,7 +45,7 @@ def border_of(
         np.array([place.tensors for place in places], np.int64).reshape(len(places), -1),
         np.array([place.room for place in places], np.int64),
         np.array([place.in_parts for place in places], np.int64),
-        np.array([moves.row(move) for move, _ in known], np.int64),
+        np.array([moves.row(*each) for each in known], np.int64),
         np.array(fitting, np.int64),
         amounts.problem.capacity,
         amounts.loads_after[stop],
@@ -95,6 +97,12 @@ class _Moves:
             if id(each) not in known and id(each) in begins.keys() & ends.keys()
         ]
         self.sizes = list[int](stretch.tensors[:, 0].tolist())
+        completed = {id(t) for run in range(start, stop) for t in residents.completing[run]}
+        self.results = [
+            (number, each.stored)
+            for number, each in enumerate(self.operands)
+            if each is not None and id(each) in completed
+        ]
         self.held = [
             (number, each, size)
             for number, (each, size) in enumerate(zip(self.operands, self.sizes, strict=True))
@@ -121,7 +129,8 @@ class _Moves:
         around = self._around(found) if self.held else 0
         room = self.capacity - through - around
         fits = room >= max(self._whole(found, BEFORE), self._whole(found, AFTER))
-        return _MovePlace(tuple(found), room, in_parts) if fits else None
+        stored = sum(cycles for number, cycles in self.results if found[number] & ~LATE != PASSES)
+        return _MovePlace(tuple(found), room, in_parts, stored) if fits else None
 
     def _whole(self, places: list[int], side: int) -> int:
         """Bytes of the operands that are there as a whole at one of the borders."""
@@ -156,8 +165,9 @@ class _Moves:
         comes = not before and (tensor.made is None or tensor.made < self.start)
         return STAYS | BEFORE * before | AFTER * after | (COMES | late) * comes
 
-    def row(self, move: Move) -> tuple[int, ...]:
+    def row(self, move: Move, place: _MovePlace) -> tuple[int, ...]:
         """The fields of ``MoveRow``."""
         size = move.after_bytes + self.staying
         behind = move.behind, move.passing_behind, move.behind_after
-        return move.before, move.after, size, *behind, move.leaving, move.early, move.early_after
+        leaving = move.leaving + place.stored
+        return move.before, move.after, size, *behind, leaving, move.early, move.early_after

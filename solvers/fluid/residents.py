@@ -124,15 +124,18 @@ class Residents:
         self.reading: list[list[tuple[FluidTensor, int]]] = [[] for _ in problem.ops]
         """For each run the tensors that it reads, and the cycles to load what it reads of them."""
         self.making: list[list[FluidTensor]] = [[] for _ in problem.ops]
+        self.completing: list[list[FluidTensor]] = [[] for _ in problem.ops]
+        """For each run the results of the program that it completes."""
         for tensor in problem.tensors:
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 self.reading[run].append((tensor, cycles))
             if tensor.made is not None:
                 self.making[tensor.made].append(tensor)
-
-        results = (sum(tensor.stored for tensor in made) for made in self.making)
+            if tensor.made is not None and tensor.stored:
+                self.completing[tensor.made if tensor.held is None else tensor.held].append(tensor)
+        results = (sum(tensor.stored for tensor in completed) for completed in self.completing)
         self.results_before = list(accumulate(results, initial=0))
-        """DMA cycles to store the results that are made before each border."""
+        """DMA cycles to store the results that are complete before each border."""
         borders = range(count + 1)
         self._arrivals = [[self._arrival(at, bits) for bits in self._sets_there(at)] for at in borders]
         self._states = [self._states_at(border) for border in borders]
@@ -223,7 +226,8 @@ class Residents:
                 elif tensor.made is None and tensor.reads[0] == run:
                     inputs += cycles
         made = [tensor for run in range(start, stop) for tensor in self.making[run]]
-        return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in made))
+        results = chain.from_iterable(self.completing[start:stop])
+        return _Transit(frozenset(map(id, made)), read, inputs, sum(tensor.stored for tensor in results))
 
 
 def _with_room(problem: FluidProblem, size: int) -> set[int]:

@@ -7,6 +7,7 @@ lengths that add up to that axis, if a part of a length counts what the cheapest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -37,6 +38,8 @@ from chipmodel.npu.ethos_stages import BlockSizes, Cycles, LayerParts
 
 MOST_TRIED = 1 << 21
 """Blocks times parts of an op up to which all are looked at (assumed: some 50 ms)."""
+MOST_EQUAL = 1 << 15
+"""The same of blocks that may be the compiler's choice (assumed: pooling without overlap has many)."""
 BAND = 4
 """Channels that take as long to look at as a width of bands (assumed)."""
 NEAR = 1e-9
@@ -88,20 +91,40 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())
 
 
-def least_by_rows(ethos: EthosNpu | EthosU85, op: Op, channels: int, band: Band | None) -> Cycles | None:
-    """The least cycles of 1, 2, 3 ... rows by so many channels of ``op``, in all columns or those of a band;
-    None where they are not known for all rows at once."""
+def least_by_rows(
+    ethos: EthosNpu | EthosU85, op: Op, channels: Sequence[int], band: Band | None
+) -> dict[int, Cycles]:
+    """The least cycles of 1, 2, 3 ... rows of ``op``, in all columns or those of a band, by all of its channels,
+    and by each of ``channels`` where those of any are known. Nothing where they are not known for all rows at
+    once."""
     work = op.work
     if isinstance(ethos, EthosU85) or not isinstance(work, Conv | Pool):
-        return None
-    depthwise = is_depthwise(op, work)
+        return {}
+    depthwise, bits = is_depthwise(op, work), DTYPE_BITS[op.dtype]
     if _is_several(work, depthwise):
-        return None
-    part = work.part(work.rows, channels)
+        return {}
     if band is not None:
-        part = replace(part, window=part.window.in_band(band.columns))
-    layer = layer_of(part, DTYPE_BITS[op.dtype], depthwise)[1]
-    return _cycles_by_rows(ethos, layer, op.kind, _of_channels(layer, np.array([layer.output.depth])))[:, 0]
+        work = replace(work, window=work.window.in_band(band.columns))
+    layer = layer_of(work, bits, depthwise)[1]
+    every = _of_all_channels(ethos, layer, op.kind) if band is None else None
+    if every is not None:
+        return {width: every[:, width - 1] for width in channels}
+    whole = np.array([layer.output.depth])
+    return {work.channels: _cycles_by_rows(ethos, layer, op.kind, _of_channels(layer, whole))[:, 0]}
+
+
+@lru_cache(maxsize=1 << 8)
+def _of_all_channels(ethos: EthosNpu, layer: Layer, kind: str) -> Cycles | None:
+    """The least cycles of 1, 2, 3 ... rows by 1, 2, 3 ... channels; None where they are too many."""
+    if _places(ethos, layer) * layer.output.height * layer.output.depth > MOST_TRIED:
+        return None
+    return _cycles_by_rows(ethos, layer, kind, _of_channels(layer, np.arange(1, layer.output.depth + 1)))
+
+
+def _places(ethos: EthosNpu, layer: Layer) -> int:
+    """How many blocks the compiler tries at most."""
+    across = len(sides(ethos, layer, 0)) * len(sides(ethos, layer, 1))
+    return len(tried_depths(ethos, layer.output.depth)) * across
 
 
 @lru_cache(maxsize=1 << 12)
@@ -112,14 +135,14 @@ def _least_covered(
     cut in stripes; of bands no less than of two or more by their quickest rows. 0 where there are too many to
     look at, or several images or groups."""
     layer = layer_of(work, bits, depthwise)[1]
-    whole, blocks = layer.output, len(tried_depths(ethos, layer.output.depth))
-    blocks *= len(sides(ethos, layer, 0)) * len(sides(ethos, layer, 1))
-    size = blocks * whole.height * (BAND * whole.width if bands else whole.depth)
-    if size > MOST_TRIED or _is_several(work, depthwise):
+    if _is_several(work, depthwise):
         return 0
     if not bands:
-        channels = np.arange(1, whole.depth + 1)
-        return _least_of_all(_cycles_by_rows(ethos, layer, kind, _of_channels(layer, channels)))
+        every = _of_all_channels(ethos, layer, kind)
+        return 0 if every is None else _least_of_all(every)
+    whole = layer.output
+    if _places(ethos, layer) * whole.height * BAND * whole.width > MOST_TRIED:
+        return 0
     columns, read = np.array(sorted(band_widths(work.window))).T
     across = _Across(columns, read, np.full_like(columns, whole.depth))
     each = np.full((whole.height, whole.width), np.inf)
@@ -223,11 +246,14 @@ class _InChosenBlocks:
         self.given = channels if layer.equal_depth else np.full_like(channels, layer.input.depth)
 
     def cycles(self, rows: Counts) -> Cycles:
-        """The least cycles of so many rows, for each of the parts across; 0 where no block fits."""
+        """The least cycles of so many rows, for each of the parts across; 0 where no block fits, or where too
+        many may be the choice."""
         across, deepest = self.across, (self.possible * self.depths[:, None]).max(axis=1)[self.group]
         costs = self._costs(rows, deepest)
         least = costs.min(axis=2)
         row, part, place = np.nonzero(costs <= (least * (1 + NEAR))[:, :, None])
+        if len(place) > MOST_EQUAL:
+            return np.zeros(least.shape)
         equal = self._depth_counts(part[:, None], self.depths, place[:, None])
         equal = equal == self._depth_counts(part, deepest[part, place], place)[:, None]
         each, deep = np.nonzero(self.possible[self.group[part], :, place] & equal)

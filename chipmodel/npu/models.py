@@ -10,10 +10,11 @@ first has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import ceil
 from typing import Any
+
+import numpy as np
 
 from chipmodel.hardware.chip import ArrayCosts, Npu
 from chipmodel.model.cascade_work import Band
@@ -87,17 +88,22 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int
     return least
 
 
-def least_cycles_by_rows(npu: Npu, op: Op, band: Band | None) -> tuple[int, ...]:
-    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op`` by all channels, in the columns of a
-    band if there is one: nearly what they take, and quick for all rows at once. Empty where the model has
-    none."""
+def least_cycles_by_rows(
+    npu: Npu, op: Op, channels: Sequence[int], band: Band | None
+) -> dict[int, tuple[int, ...]]:
+    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op``, in the columns of a band if there is one,
+    by numbers of channels, of ``channels`` those that are quickly known: nearly what they take. Nothing where
+    the model has none."""
     model, parameters = _model_of(npu)
     plain = op.cycles is None and op.weights_in_place is None and op.accumulator is None
     wide = DTYPE_BITS[op.dtype] > PLAIN_BITS or op.further_cycles or op.kind == "average_pool"
     if not model.by_rows or not plain or wide:
-        return ()
-    by_rows = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, op.work.channels, band)
-    return () if by_rows is None else tuple(max(1, ceil(each - ROUNDING)) for each in by_rows.tolist())
+        return {}
+    known = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, channels, band)
+    return {
+        width: tuple(np.maximum(1, np.ceil(found - ROUNDING)).astype(np.int64).tolist())
+        for width, found in known.items()
+    }
 
 
 def launch_cycles(npu: Npu) -> int:

@@ -41,7 +41,9 @@ GARBAGE_THRESHOLD = 100_000
 def main() -> None:
     """Entry point: every error is one message and an exit code, never a traceback."""
     gc.set_threshold(GARBAGE_THRESHOLD)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Else numpy starts threads, for algebra not done here.
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # Else numpy starts threads, for algebra not done here.
     open_streams()
     warnings.showwarning = _as_note
     try:

@@ -94,9 +94,9 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
 def least_by_rows(
     ethos: EthosNpu | EthosU85, op: Op, channels: Sequence[int], band: Band | None
 ) -> dict[int, Cycles]:
-    """The least cycles of 1, 2, 3 ... rows of ``op``, in all columns or those of a band, by all of its channels,
-    and by each of ``channels`` where those of any are known. Nothing where they are not known for all rows at
-    once."""
+    """The least cycles of 1, 2, 3 ... rows of ``op``, in all columns or those of a band, by all of its
+    channels, and by each of ``channels`` where those of any are known. Nothing where they are not known for
+    all rows at once."""
     work = op.work
     if isinstance(ethos, EthosU85) or not isinstance(work, Conv | Pool):
         return {}
@@ -253,7 +253,7 @@ class _InChosenBlocks:
         least = costs.min(axis=2)
         row, part, place = np.nonzero(costs <= (least * (1 + NEAR))[:, :, None])
         if len(place) > MOST_EQUAL:
-            return np.zeros(least.shape)
+            return np.zeros_like(least)
         equal = self._depth_counts(part[:, None], self.depths, place[:, None])
         equal = equal == self._depth_counts(part, deepest[part, place], place)[:, None]
         each, deep = np.nonzero(self.possible[self.group[part], :, place] & equal)

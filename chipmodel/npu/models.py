@@ -91,9 +91,9 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int
 def least_cycles_by_rows(
     npu: Npu, op: Op, channels: Sequence[int], band: Band | None
 ) -> dict[int, tuple[int, ...]]:
-    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op``, in the columns of a band if there is one,
-    by numbers of channels, of ``channels`` those that are quickly known: nearly what they take. Nothing where
-    the model has none."""
+    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op``, in the columns of a band if there is
+    one, by numbers of channels, of ``channels`` those that are quickly known: nearly what they take. Nothing
+    where the model has none."""
     model, parameters = _model_of(npu)
     plain = op.cycles is None and op.weights_in_place is None and op.accumulator is None
     wide = DTYPE_BITS[op.dtype] > PLAIN_BITS or op.further_cycles or op.kind == "average_pool"

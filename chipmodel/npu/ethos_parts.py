@@ -107,7 +107,7 @@ def least_by_rows(
         work = replace(work, window=work.window.in_band(band.columns))
     layer = layer_of(work, bits, depthwise)[1]
     every = _of_all_channels(ethos, layer, op.kind) if band is None else None
-    if every is not None:
+    if every is not None and every.all():
         return {width: every[:, width - 1] for width in channels}
     whole = np.array([layer.output.depth])
     return {work.channels: _cycles_by_rows(ethos, layer, op.kind, _of_channels(layer, whole))[:, 0]}
@@ -246,13 +246,13 @@ class _InChosenBlocks:
         self.given = channels if layer.equal_depth else np.full_like(channels, layer.input.depth)
 
     def cycles(self, rows: Counts) -> Cycles:
-        """The least cycles of so many rows, for each of the parts across; 0 where no block fits, or where too
-        many may be the choice."""
+        """The least cycles of so many rows, for each of the parts across; 0 where no block fits, and of several
+        parts where too many may be the choice."""
         across, deepest = self.across, (self.possible * self.depths[:, None]).max(axis=1)[self.group]
         costs = self._costs(rows, deepest)
         least = costs.min(axis=2)
         row, part, place = np.nonzero(costs <= (least * (1 + NEAR))[:, :, None])
-        if len(place) > MOST_EQUAL:
+        if len(across.columns) > 1 and len(place) > MOST_EQUAL:
             return np.zeros_like(least)
         equal = self._depth_counts(part[:, None], self.depths, place[:, None])
         equal = equal == self._depth_counts(part, deepest[part, place], place)[:, None]

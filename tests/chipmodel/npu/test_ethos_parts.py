@@ -12,7 +12,7 @@ from chipmodel.npu.models import least_cycles_by_rows
 from workloads.load import load
 
 
-@pytest.mark.parametrize("network", ["ds_cnn", "mobilenetv1_025"])
+@pytest.mark.parametrize("network", ["ds_cnn", "mobilenetv1_025", "darknet_tiny"])
 def test_all_rows_at_once_take_no_more_than_each_number(network: str) -> None:
     npu, program = load_chip("alif-e7").npu, load(f"zoo:{network}")
     total = least = compared = 0

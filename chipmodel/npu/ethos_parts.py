@@ -246,8 +246,8 @@ class _InChosenBlocks:
         self.given = channels if layer.equal_depth else np.full_like(channels, layer.input.depth)
 
     def cycles(self, rows: Counts) -> Cycles:
-        """The least cycles of so many rows, for each of the parts across; 0 where no block fits, and where too
-        many may be the choice for several parts."""
+        """The least cycles of so many rows, for each of the parts across; 0 where no block fits, and where
+        too many may be the choice for several parts."""
         across, deepest = self.across, (self.possible * self.depths[:, None]).max(axis=1)[self.group]
         costs = self._costs(rows, deepest)
         least = costs.min(axis=2)

@@ -1,18 +1,16 @@
 """Results made by hand for the tests of the reports: small, plausible, and hard to print.
 
-``machine`` is an in-order machine of thirty lines, written for these tests alone, so that the reports
-are tested without the simulator; ``large`` makes the thousands of events that a real network has.
+The plans are made by hand, and simulated on a chip whose every transfer takes a cycle for each byte, after
+100 to set up; ``large`` makes the thousands of events that a real network has.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 from chipmodel.answers.result import Attempt, Result
 from chipmodel.geometry.interval import Interval
-from chipmodel.hardware.chip import Chip, Dma, Figure, Mark, Npu, Psram, Route, SharedMemory
+from chipmodel.hardware.chip import Chip, Dma, Figure, Npu, Psram, Route, SharedMemory
+from chipmodel.machine.simulate import simulate
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import (
@@ -27,37 +25,32 @@ from chipmodel.model.schedule import (
     Transfer,
 )
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
+from chipmodel.passes.lower import lower
 from workloads.build.builder import ProgramBuilder
 
 EVIL = "dw<script>alert('x')</script>&amp;</b>"
 UNICODE = "größe-畳み込み-🎧"
 MARKUP = "[bold red]head[/] {{ 7*7 }} %{x}"
-SETUP = 100
-PER_ITERATION = ("refine.a", "refine.b")
+A_BYTE_A_CYCLE = Route(100, 1, Fraction(0))
 
 
 def chip(capacity: int = 65536) -> Chip:
     figures = {
-        "core_mhz": _figure("300", "published", "datasheet V1.8, table 3 <b>not bold</b>"),
-        "shared_memory.bytes": _figure(str(capacity), "given", "--capacity"),
-        "psram.clock_mhz": _figure("240", "derived", "https://example.org/psram?a=1&b=2"),
-        "npu.array": _figure("[8, 2, 4]", "assumed", "like its predecessor"),
+        "core_mhz": Figure("300", "published", "datasheet V1.8, table 3 <b>not bold</b>"),
+        "shared_memory.bytes": Figure(str(capacity), "given", "--capacity"),
+        "psram.clock_mhz": Figure("240", "derived", "https://example.org/psram?a=1&b=2"),
+        "npu.array": Figure("[8, 2, 4]", "assumed", "like its predecessor"),
     }
     return Chip(
         name="toy",
         title="Toy <chip> & friends",
         core_mhz=Fraction(300),
         shared_memory=SharedMemory(capacity, 16),
-        psram=Psram(8 * 2**20, Fraction(240), Fraction(2)),
-        dma=Dma(Route(SETUP, 32, Fraction(26)), Route(SETUP, 32, Fraction(18))),
+        psram=Psram(8 * 2**20, Fraction(300), Fraction(1)),
+        dma=Dma(A_BYTE_A_CYCLE, A_BYTE_A_CYCLE, port_bytes=1),
         npu=Npu({8: Fraction(64), 16: Fraction(16), 32: Fraction(4)}, (8, 2, 4), Fraction(8), Fraction(16)),
         figures=figures,
     )
-
-
-def _figure(value: str, mark: Mark, source: str) -> Figure:
-    return Figure(value, mark, source)
 
 
 def program() -> Program:
@@ -83,86 +76,6 @@ def program() -> Program:
     b.output(b.vector("softmax", "softmax", [head]))
     b.notes.append("op 'softmax': opset 13 <b>assumed</b>")
     return b.build()
-
-
-@dataclass
-class Machine:
-    """The clock of the NPU and of the DMA; ``ready`` is when each transfer of this iteration is done."""
-
-    now: int = 0
-    dma: int = 0
-    events: list[Event] = field(default_factory=list[Event])
-    ready: dict[str, int] = field(default_factory=dict[str, int])
-
-    def issue(self, transfer: Transfer, op: str, position: int) -> None:
-        start = max(self.now, self.dma)
-        if start > self.dma:
-            self.events.append(Event("dma", self.dma, start, "nothing issued", "", op, "wait"))
-        kind: Kind = (
-            "store tensor"
-            if transfer.direction == "store"
-            else "load weights"
-            if transfer.part.weights
-            else "load tensor"
-        )
-        self.dma = start + SETUP + transfer.bytes
-        self.events.append(
-            Event("dma", start, self.dma, "", transfer.name, op, kind, transfer.bytes, transfer.due)
-        )
-        self.ready[transfer.name] = self.dma
-
-    def wait(self, transfer: Transfer, op: str, position: int) -> None:
-        done = self.ready.pop(transfer.name, 0)
-        if done > self.now:
-            cause: Cause = (
-                "output" if transfer.direction == "store" else "weights" if transfer.part.weights else "input"
-            )
-            self.events.append(Event("npu", self.now, done, cause, transfer.name, op, "wait", 0, position))
-            self.now = done
-
-    def compute(self, step: Step) -> None:
-        stop = self.now + step.cycles
-        self.events.append(Event("npu", self.now, stop, "", step.label, step.op, "compute", 0, step.position))
-        self.now = stop
-
-
-def machine(order: Iterable[Step], transfers: Sequence[Transfer], path: dict[str, str]) -> Trace:
-    """Run steps in ``order``; a transfer belongs to the op of the step that it is due at or issued by."""
-    m = Machine()
-    issued: defaultdict[tuple[str, int], list[Transfer]] = defaultdict(list)
-    due: defaultdict[tuple[str, int], list[Transfer]] = defaultdict(list)
-    for t in transfers:
-        issued[t.direction, t.issue].append(t)
-        due[t.direction, t.due].append(t)
-    for step in order:
-        p = step.position
-        for t in issued["load", p]:
-            if t.due == p:
-                m.issue(t, _op(t, step), p)
-        for t in due["load", p]:
-            m.wait(t, step.op, p)
-        for t in issued["load", p]:
-            if t.due > p:
-                m.issue(t, _op(t, step), p)
-        m.compute(step)
-        for t in issued["store", p]:
-            m.issue(t, step.op, p)
-        for t in due["store", p]:
-            m.wait(t, step.op, p)
-    return Trace(_finished(m), max(m.now, m.dma), path)
-
-
-def _op(transfer: Transfer, step: Step) -> str:
-    return transfer.part.name if transfer.part.weights else step.op
-
-
-def _finished(m: Machine) -> tuple[Event, ...]:
-    end = max(m.now, m.dma)
-    units: tuple[tuple[Unit, int], ...] = (("npu", m.now), ("dma", m.dma))
-    for unit, clock in units:
-        if clock < end:
-            m.events.append(Event(unit, clock, end, "finished", "", "", "wait"))
-    return tuple(sorted(m.events, key=lambda e: (e.start, e.unit)))
 
 
 CYCLES = {
@@ -259,12 +172,6 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
         StepLoop("refine", 3, (*by_op["refine.a"], *by_op["refine.b"])),
         *made[11:],
     )
-    order = [
-        *made[:7],
-        *by_op["loud.conv" if path == "loud" else "quiet.copy"],
-        *(s for _ in range(3) for name in PER_ITERATION for s in by_op[name]),
-        *made[11:],
-    ]
     buffers = [Buffer(name, b, (Interval(first, last),), 16) for name, (b, first, last) in REACH.items()]
     buffers += [
         Buffer("stripe.0", 10912, (Interval(2, 4), Interval(4, 5)), 16),
@@ -277,7 +184,7 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
     schedule = Schedule(body, tuple(transfers), kinds, "ping-pong", striped=(UNICODE,), spilled=(UNICODE,))
     problem = Problem(tuple(buffers), capacity)
     plan = Plan(OFFSETS)
-    trace = machine(order, transfers, {"wake?": path, "refine": "3"})
+    trace = simulate(lower(schedule, plan), chip(capacity), {"wake?": path})
     peak = plan.peak(problem)
     bound = 61184  # at position 5: two weight buffers, relu's stripe and nothing else
     return Result(
@@ -314,31 +221,25 @@ def large(count: int) -> Result:
         Step(i, op.name, Interval(0, 16), Interval(0, 16), 9800 + 1100 * (i * 7 % 3), (), (), op.name)
         for i, op in enumerate(chain)
     ]
+    size = net.block_bytes(chain[0])
     loads = [
-        Transfer(
-            f"load {op.name}",
-            "load",
-            Part(op.name, weights=True),
-            f"w.{i % 2}",
-            net.block_bytes(op),
-            max(0, i - 1),
-            i,
-        )
-        for i, op in enumerate(chain)
+        Transfer(f"load {n}", "load", Part(n, weights=True), f"w.{i % 2}", size, max(0, i - 1), i)
+        for i, n in enumerate(op.name for op in chain)
     ]
     buffers = [Buffer(op.name, 4096, (Interval(i, min(count, i + 2)),), 16) for i, op in enumerate(chain)] + [
-        Buffer(f"w.{i}", net.block_bytes(chain[0]), (Interval(0, count),), 16) for i in (0, 1)
+        Buffer(f"w.{i}", size, (Interval(0, count),), 16) for i in (0, 1)
     ]
     offsets = {op.name: 4096 * (i % 2) for i, op in enumerate(chain)} | {"w.0": 8192, "w.1": 8192 + 2368}
-    problem = Problem(tuple(buffers), 65536)
-    peak = Plan(offsets).peak(problem)
-    trace = machine(made, loads, {})
+    problem, plan = Problem(tuple(buffers), 65536), Plan(offsets)
+    peak = plan.peak(problem)
+    schedule = Schedule(tuple(made), tuple(loads), {b.name: _spec(b) for b in buffers}, "ping-pong")
+    trace = simulate(lower(schedule, plan), chip())
     return Result(
         program=net,
         chip=chip(),
-        schedule=Schedule(tuple(made), tuple(loads), {b.name: _spec(b) for b in buffers}, "ping-pong"),
+        schedule=schedule,
         problem=problem,
-        solved=Solved(Plan(offsets), "optimal", peak, peak, 0.1, "exact"),
+        solved=Solved(plan, "optimal", peak, peak, 0.1, "exact"),
         trace=trace,
         sync_cycles=trace.cycles * 3 // 2,
         bound=TimeBound(trace.cycles),

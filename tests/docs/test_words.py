@@ -3,25 +3,9 @@
 import pytest
 
 from docs.tools import words
+from tests.support.folders import data
 
-PAGE = """# A title
-
-<!-- generated: chipmodel zoo -->
-```console
-one two three
-```
-<!-- end -->
-
-Three more words.
-
-| name | cycles |
-| --- | ---: |
-| a | 1 |
-
-```sh
-chipmodel zoo
-```
-"""
+PAGE = data("small/page.txt")
 
 
 def test_generated_parts_and_code_are_apart() -> None:

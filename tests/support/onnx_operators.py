@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy
 
 from chipmodel.files.yaml_file import read_yaml
-from tests.support.folders import ROOT
+from tests.support.folders import data
 from tests.workloads.from_onnx.support_models import model, node, nodes
 
 Case = Mapping[str, Any]
@@ -14,8 +14,7 @@ Case = Mapping[str, Any]
 
 def cases(name: str) -> Mapping[str, Case]:
     """The rows of ``tests/data/NAME.yaml``."""
-    table = ROOT / "tests" / "data" / f"{name}.yaml"
-    return cast("Mapping[str, Case]", read_yaml(table.read_text(), str(table)).data)
+    return cast("Mapping[str, Case]", read_yaml(data(f"{name}.yaml"), name).data)
 
 
 OPERATORS = cases("onnx_operators")

@@ -11,21 +11,9 @@ from chipmodel.cli.main import commands
 from chipmodel.cli.options import path_word
 from chipmodel.errors import BadInput
 from tests.support.command_line import Call
+from tests.support.folders import data
 
-WORKLOAD = """\
-name: gated
-inputs: {x: [1, 4, 8, 8]}
-ops:
-  - {op: conv, name: c1, channels: 4, kernel: 3, pad: same}
-  - op: if
-    name: gate
-    arms:
-      quick: [{op: relu, name: r}]
-      slow: [{op: conv, name: s, in: c1, channels: 4, kernel: 3, pad: same}]
-    outputs: {y: {quick: r, slow: s}}
-  - {op: relu, name: end, in: y}
-outputs: [end]
-"""
+WORKLOAD = data("small/gated.yaml")
 Simulate = Callable[..., dict[str, Any]]
 
 

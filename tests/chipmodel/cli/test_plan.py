@@ -31,11 +31,6 @@ def test_the_plan_stands_alone_on_stdout(call: Call) -> None:
     assert json.loads(out)["format"] == FORMAT
 
 
-def test_what_does_not_fit_has_no_plan(call: Call) -> None:
-    tiny = ("zoo:ds_cnn", "--no-spill", "--set", "shared_memory.bytes=8KiB")
-    assert call("plan", *tiny, "--streamer", "sync")[0] == 1
-
-
 def test_options_reach_the_library_as_it_takes_them() -> None:
     with command.make_context("plan", ["zoo:ds_cnn", "--gap", "5", "--no-spill"]) as context:
         assert (context.params["gap"], context.params["spill"]) == (0.05, False)

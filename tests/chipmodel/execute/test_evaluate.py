@@ -15,20 +15,12 @@ from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import Share, by_channels
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Pool, Recurrent
+from tests.support.folders import data
 from tests.support.random_programs import random_program
 from workloads.build.builder import ProgramBuilder
 from workloads.from_yaml.program import parse_yaml_program
 
-LAYERS = """
-name: layers
-inputs: {x: [6, 2, 8], image: [1, 4, 6, 5]}
-ops:
-- {op: lstm, hidden: 3, in: x, name: forward}
-- {op: gru, hidden: 3, in: x, bidirectional: true, name: both}
-- {op: depthwise_conv, kernel: 3, pad: 1, in: image, name: deep}
-- {op: average_pool, kernel: 2, in: image, name: small}
-- {op: concat, in: [image, deep], axis: 1, name: joined}
-"""
+LAYERS = data("small/layers.yaml")
 
 
 def programs() -> list[Program]:

@@ -11,6 +11,7 @@ from chipmodel.hardware.energy import COUNTED, STATIC, EnergyCosts
 from chipmodel.hardware.fields import FIELDS, children
 from chipmodel.hardware.further_memories import FurtherMemory, memory_path
 from chipmodel.model.fit import further_addresses
+from tests.support.folders import data
 from tests.support.narrowed import some
 
 CHIP = """
@@ -54,18 +55,7 @@ def test_without_a_supply_the_numbers_are_as_they_are() -> None:
     assert energy.picojoules({"cycle": 5}, Fraction(1)) == {"clock": 15}
 
 
-TWO = """
-base: stm32n6
-memories:
-  sram2:
-    bytes: 100
-    load: {latency_cycles: 40, bytes_per_cycle: 8}
-    store: {latency_cycles: 9, bytes_per_cycle: 16/3}
-  mram:
-    bytes: {value: 1KiB, mark: published, source: its datasheet}
-    load: {bytes_per_cycle: 2}
-    store: {bytes_per_cycle: 0.5}
-"""
+TWO = data("small/two_memories.yaml")
 
 
 def test_each_memory_has_a_latency_and_a_rate_in_each_direction() -> None:

@@ -130,13 +130,6 @@ def test_moving_ops_cost_a_copy_of_what_they_write(kind: str) -> None:
     assert op_cost(LUNA_ARCS, kind, Vector(720, 2000, 1440), 16).cycles == 467 + 200
 
 
-@pytest.mark.parametrize(("size", "cycles"), [(256, 498), (1024, 616), (4096, 1054), (16384, 2776)])
-def test_moving_ops_against_the_vendors_copies(size: int, cycles: int) -> None:
-    """luna_transfer.csv, npu shared->shared; fitted within 2 % from 1 KB on, and 1.1 % at 256 bytes."""
-    moved = op_cost(LUNA_ARCS, "concat", Vector(size, size, size), 8).cycles
-    assert float(moved) == pytest.approx(cycles, rel=0.02)
-
-
 @pytest.mark.parametrize(
     ("kinds", "cycles"),
     [

@@ -1,7 +1,6 @@
 """The memory of tensors and weights after rewrites: orders, the chip's tool, outputs row by row in place."""
 
 import pytest
-from hypothesis import given, strategies as st
 
 from chipmodel.cascades.rewrite import CascadeChoice, with_cascades
 from chipmodel.execute.check import PlanRun, check_paths
@@ -16,21 +15,12 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.rows_in_place import row_bytes, rows_to_take
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE
+from tests.support.folders import data
 from workloads.build.builder import ProgramBuilder
 from workloads.from_yaml.program import parse_yaml_program
 from workloads.load import load
 
-SHUFFLE = """
-name: shuffle
-dtype: int8
-inputs: {x: [2, 8, 12, 6]}
-ops:
-- {op: conv, channels: 12, kernel: 3, pad: 1, name: a}
-- {op: reshape, shape: [2, 3, 4, 12, 6]}
-- {op: transpose, order: ORDER, name: t}
-- {op: reshape, shape: SHAPE}
-- {op: conv, channels: 4, kernel: 3, pad: 1, name: b}
-"""
+SHUFFLE = data("small/shuffle.yaml")
 
 
 def shuffled(order: str = "[0, 2, 1, 3, 4]", shape: str = "[2, 12, 12, 6]") -> Program:
@@ -110,12 +100,6 @@ def test_depthwise_kernels_are_not_padded_and_wide_weights_are_not_cut() -> None
     assert found["conv2.depthwise.weight"] == 9 * 64
     floats = load("zoo:ds_cnn", dtype="float32")
     assert sizes("weights.bits_per_weight=4", program=floats)["conv2.depthwise.weight"] == 4 * 9 * 64
-
-
-@given(st.integers(1, 8))
-def test_fewer_bits_never_take_more_bytes(bits: int) -> None:
-    fewer, more = sizes(f"weights.bits_per_weight={bits}"), sizes()
-    assert all(fewer[name] <= more[name] for name in more)
 
 
 def test_a_plan_moves_the_compiled_bytes() -> None:

@@ -20,6 +20,7 @@ from chipmodel.studies.design_question import read_stored, stored_text
 from chipmodel.studies.export import columns_of, csv_bytes, parquet_bytes, table_of, writer_of
 from chipmodel.terminal.escapes import cell_text
 from tests.chipmodel.studies.support import row, rows
+from tests.support.folders import data
 
 PARQUET: Any = import_module("pyarrow.parquet")
 PROMISED = [
@@ -92,16 +93,7 @@ def test_other_names_and_a_missing_library(monkeypatch: pytest.MonkeyPatch) -> N
     assert writer_of(Path("t.csv"))([], False).startswith(b"workload,chip,")
 
 
-TEXT = """\
-workloads: zoo:dnn_kws
-packers: large-first
-streamers: sync
-set: {dma.channels: [2, 1]}
-requirements: {milliseconds: 5, peak_bytes: 64KiB}
-columns:
-  area: FORMULA
-  pins: 8
-"""
+TEXT = data("small/study_of_channels.yaml")
 
 
 def _run(folder: Path, formula: str) -> Path:

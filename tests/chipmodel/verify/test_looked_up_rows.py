@@ -13,32 +13,13 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from chipmodel.verify.cores import verify_cores
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.folders import data
 from workloads.from_yaml.program import parse_yaml_program
 
 LOAD = "load weights of rows"
 CHIP = with_memory(LUNA_LIKE, 8192)
-LOOKED_UP = """
-name: looked-up
-inputs: {x: [1, 3], y: [1, 3, 8, 8]}
-ops:
-  - {op: relu, name: which, in: x}
-  - {op: conv, name: c, in: y, channels: 4, kernel: 3}
-  - {op: embedding, name: rows, in: which, rows: 100, features: 8}
-outputs: [rows, c]
-"""
-IN_A_LOOP = """
-name: in-a-loop
-inputs: {first: {shape: [1], dtype: int32}}
-ops:
-  - op: loop
-    name: decode
-    iterations: 3
-    carry: {token: {from: first, next: token_new}}
-    ops:
-      - {op: embedding, name: rows, in: token, rows: 100, features: 8}
-      - {op: argmax, name: token_new, in: rows}
-outputs: [token]
-"""
+LOOKED_UP = data("small/looked_up.yaml")
+IN_A_LOOP = data("small/looked_up_in_a_loop.yaml")
 
 
 def program(text: str) -> Program:

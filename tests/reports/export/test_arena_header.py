@@ -12,6 +12,7 @@ from chipmodel.comparison.split_arena import split_arena
 from chipmodel.errors import Place
 from reports.export.arena_header import arena_header
 from solvers.core.outcome import Limits
+from tests.support.folders import data
 from tests.support.tflite_models import MODELS
 from workloads.from_tflite.model_file import parse_model
 
@@ -20,47 +21,10 @@ needs_compiler = pytest.mark.skipif(CXX is None, reason="there is no C++ compile
 RUNTIME = {
     "compatibility.h": "#define TF_LITE_REMOVE_VIRTUAL_DELETE void operator delete(void *) {}\n",
     "micro_log.h": '#include <cstdio>\n#define MicroPrintf(...) (std::printf(__VA_ARGS__), std::puts(""))\n',
-    "memory_planner/micro_memory_planner.h": """#include <cstddef>
-enum TfLiteStatus { kTfLiteOk, kTfLiteError };
-namespace tflite {
-struct MicroMemoryPlanner {
-  virtual ~MicroMemoryPlanner() {}
-  virtual TfLiteStatus AddBuffer(int, int, int) = 0;
-  virtual TfLiteStatus AddBuffer(int, int, int, int) { return kTfLiteError; }
-  virtual size_t GetMaximumMemorySize() = 0;
-  virtual int GetBufferCount() = 0;
-  virtual TfLiteStatus GetOffsetForBuffer(int, int*) = 0;
-  virtual TfLiteStatus Init(unsigned char*, int) { return kTfLiteOk; }
-  virtual bool preserves_all_tensors() const = 0;
-};
-}  // namespace tflite
-""",
+    "memory_planner/micro_memory_planner.h": data("arena_header/micro_memory_planner.h"),
 }
 """As much of the runtime's interface as the header uses."""
-MAIN = """#include <cstdio>
-#include <cstdlib>
-#include "plan.h"
-// Arguments: bytes that Psram is off its alignment, bytes to plan in, then three numbers for each buffer.
-int main(int count, char** words) {
-  alignas(16) static uint8_t sram[1 << 20];
-  alignas(16) static uint8_t psram[1 << 20];
-  uint8_t* second = psram + std::atoi(words[1]);
-  m_arena::TwoMemoryPlanner planner(sram, second);
-  if (planner.Init(sram, std::atoi(words[2])) != kTfLiteOk) return 1;
-  for (int i = 3; i + 2 < count; i += 3)
-    if (planner.AddBuffer(std::atoi(words[i]), std::atoi(words[i + 1]), std::atoi(words[i + 2])) != kTfLiteOk)
-      return 1;
-  for (int i = 0; i < planner.GetBufferCount(); ++i) {
-    int offset;
-    if (planner.GetOffsetForBuffer(i, &offset) != kTfLiteOk) return 1;
-    uint8_t* at = sram + offset;
-    const bool there = at >= second && at < second + m_arena::kPsramBytes;
-    std::printf("%d %d\\n", there, static_cast<int>(at - (there ? second : sram)));
-  }
-  std::printf("%zu\\n", planner.GetMaximumMemorySize());
-  return 0;
-}
-"""
+MAIN = data("arena_header/main.cpp")
 
 
 def answered(name: str, sram: int) -> SplitArenaAnswer:

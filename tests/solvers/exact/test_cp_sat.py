@@ -2,13 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from chipmodel.model.plan import Memory, Plan, Problem
 from solvers.core.outcome import Limits
 from solvers.exact import cp_sat
-from tests.solvers.oracle import smallest_peak
-from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.narrowed import some
 from tests.support.plain_check import check
@@ -31,23 +27,6 @@ def test_the_bounds_and_the_plan_that_it_is_given() -> None:
     assert (found.status, found.lower_bound, found.plan and found.plan.peak(CHAIN)) == ("optimal", 60, 60)
     unsearched = cp_sat.minimise(CHAIN, Limits(seconds=0.0, threads=1), upper=high, lower=50)
     assert (unsearched.status, unsearched.lower_bound, unsearched.plan) == ("feasible", 50, high)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 150, 50))
-def test_every_status_and_peak_equals_that_of_all_plans(first: int) -> None:
-    for seed in range(first, first + 50):
-        problem = random_problem(seed)
-        best = smallest_peak(problem)
-        outcome = cp_sat.minimise(problem, ONE)
-        if best is None:
-            assert outcome.status == "infeasible", seed
-            continue
-        assert (outcome.status, outcome.lower_bound) == ("optimal", best), seed
-        assert check(problem, some(outcome.plan)) == (), seed
-        assert cp_sat.fit(problem, best, ONE).status == "feasible", seed
-        if best:
-            assert cp_sat.fit(problem, best - 1, ONE).status == "infeasible", seed
 
 
 def test_a_limit_of_no_time_leaves_it_unknown() -> None:

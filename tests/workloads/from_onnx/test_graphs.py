@@ -1,18 +1,15 @@
 """What nodes become together: which are merged and which must not be, and that the ops compute the same and
 say what they read of it. ``tests/data/onnx_graphs.yaml`` has the graphs."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto
 
-from chipmodel.files.yaml_file import read_yaml
 from chipmodel.model.program import Program
-from tests.support.folders import ROOT
-from tests.support.onnx_operators import shape
+from tests.support.onnx_operators import cases, shape
 from tests.support.onnx_oracle import (
     Array,
     check_reads,
@@ -25,8 +22,7 @@ from tests.support.onnx_oracle import (
 )
 from tests.workloads.from_onnx.support_models import nodes
 
-TABLE = ROOT / "tests" / "data" / "onnx_graphs.yaml"
-GRAPHS = cast("Mapping[str, Mapping[str, Any]]", read_yaml(TABLE.read_text(), str(TABLE)).data)
+GRAPHS = cases("onnx_graphs")
 ABOUT_HALF = 0.5
 """A part at the edge of an image may say that it reads a row that only its padding would need."""
 

@@ -49,23 +49,7 @@ def test_depth_counts_3x3_convolutions_and_the_classifier(depth: int, convolutio
     assert sum(w.kernel_h == 1 for w in windows) == 2
 
 
-def test_gates_cost_almost_nothing() -> None:
-    # The paper chose recurrent gates for their low cost: far below a hundredth of the network.
-    built = program("skipnet?depth=110")
-    gates = [op for op in ops(built.body) if ".gate." in op.name]
-    assert 0 < macs(gates) < built.macs / 1000
-
-
 # -- BranchyNet -----------------------------------------------------------------------------------------
-
-
-# networks/alex_cifar10.py and lenet_mnist.py of github.com/kunglab/branchynet; both agreed layer by layer.
-@pytest.mark.parametrize(
-    ("url", "parameters", "macs"),
-    [("branchynet", 605886, 30465536), ("branchynet?variant=lenet", 74694, 1247720)],
-)
-def test_branchynet(url: str, parameters: int, macs: int) -> None:
-    assert (program(url).parameters, program(url).macs) == (parameters, macs)
 
 
 # -- speech ---------------------------------------------------------------------------------------------

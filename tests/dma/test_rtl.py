@@ -8,15 +8,17 @@ from fractions import Fraction
 from math import lcm
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+import yaml
 
-from chipmodel.hardware.psram_device import Collision, Device, Protocol, latency_clocks
+from chipmodel.hardware.psram_device import Collision, Device, latency_clocks
 from chipmodel.hardware.psram_parts import device_named
 from chipmodel.timing.refresh import hidden, refresh_clocks
 from chipmodel.timing.split import burst_limit, wall
 from tests.support.bursts import Burst, bursts_of
-from tests.support.folders import ROOT
+from tests.support.folders import ROOT, data
 from tests.support.mistakes import mistakes
 
 RTL = ROOT / "dma" / "rtl"
@@ -30,25 +32,7 @@ pytestmark = pytest.mark.skipif(
     reason="Icarus Verilog is not installed (Debian: apt-get install iverilog)",
 )
 
-OPCODES: dict[Protocol, tuple[int, int]] = {
-    "SPI": (0x0B, 0x02),
-    "QPI": (0xEB, 0x38),
-    "1-4-4": (0xEB, 0x38),
-    "Xccela x8": (0x20, 0xA0),
-    "Xccela x16": (0x20, 0xA0),
-    "HyperBus": (0, 0),
-}
-"""Read and write commands: APS6404L fast read, fast quad read and quad write; APS256XXN linear burst."""
-
-LANES: dict[Protocol, tuple[int, int]] = {
-    "SPI": (1, 1),
-    "QPI": (4, 4),
-    "1-4-4": (1, 4),
-    "Xccela x8": (16, 16),
-    "Xccela x16": (16, 16),
-    "HyperBus": (16, 16),
-}
-"""Command and address bits of one clock; an x16 part takes both on its lower eight lines."""
+TABLE: dict[str, Any] = yaml.safe_load(data("rtl.yaml"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +51,7 @@ class Build:
     def parameters(self) -> dict[str, int]:
         """The RTL's parameters by name. The RTL derives bursts and clocks from these by itself."""
         device = self.device
-        read, write = OPCODES[device.protocol]
-        command_lanes, address_lanes = LANES[device.protocol]
+        read, write, command_lanes, address_lanes = TABLE["commands"][device.protocol]
         return {
             "DQ_BITS": int(device.wire.bytes_per_clock * 8),
             "HYPERBUS": int(device.protocol == "HyperBus"),
@@ -113,26 +96,12 @@ class Build:
         }
 
 
-def part(name: str, **changes: object) -> Device:
-    return replace(device_named(name), **changes)  # type: ignore[arg-type]
+def build_of(part: str, **numbers: Any) -> Build:
+    own = {key: numbers.pop(key) for key in ("max_burst", "collision", "setup_clocks") if key in numbers}
+    return Build(replace(device_named(part), **numbers), **own)
 
 
-BUILDS = {
-    "QPI": Build(part("APS6404L-QPI")),
-    "QPI, 0Bh, pages": Build(part("APS6404L-QPI-0Bh", crossing="never"), setup_clocks=3),
-    "1-4-4, bursts of 100": Build(part("APS6404L-1-4-4"), max_burst=100),
-    "SPI, boundary": Build(part("APS6404L-SPI", boundary_bytes=64), setup_clocks=5),
-    "Xccela x8, refresh by phase": Build(part("APS256XXN-x8"), collision="phase"),
-    "Xccela x8, CE# setup and hold": Build(part("ESP32-S3-octal"), setup_clocks=60),
-    "Xccela x8, reads cross pages": Build(part("LUNA-ARCS"), setup_clocks=40),
-    "Xccela x16, boundary, refresh by phase": Build(
-        part("APS256XXN-x16", boundary_bytes=512), max_burst=384, collision="phase"
-    ),
-    "Xccela x16, always collides": Build(part("APS256XXN-x16"), collision="worst", setup_clocks=4),
-    "HyperBus, fixed latency": Build(part("S27KS0642"), max_burst=700),
-    "HyperBus, short CE# low": Build(part("S27KL0641", ce_low_max_us=Fraction(1)), setup_clocks=3),
-    "HyperBus, refresh by phase": Build(part("IS66WVH8M8ALL", crossing="never"), collision="phase"),
-}
+BUILDS = {name: build_of(**row) for name, row in TABLE["builds"].items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ The plans are made by hand, and simulated on a chip whose every transfer takes a
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from chipmodel.answers.result import Attempt, Result
 from chipmodel.geometry.interval import Interval
@@ -26,11 +29,13 @@ from chipmodel.model.schedule import (
 )
 from chipmodel.model.time_bound import TimeBound
 from chipmodel.passes.lower import lower
+from tests.support.folders import data
 from workloads.build.builder import ProgramBuilder
 
 EVIL = "dw<script>alert('x')</script>&amp;</b>"
 UNICODE = "größe-畳み込み-🎧"
 MARKUP = "[bold red]head[/] {{ 7*7 }} %{x}"
+NAMES = {"EVIL": EVIL, "UNICODE": UNICODE, "MARKUP": MARKUP}
 A_BYTE_A_CYCLE = Route(100, 1, Fraction(0))
 
 
@@ -78,54 +83,21 @@ def program() -> Program:
     return b.build()
 
 
-CYCLES = {
-    "stem": (23600,),
-    EVIL: (21900,),
-    UNICODE: (33100, 33100, 29800),
-    "relu": (7700,),
-    "pool": (8800,),
-    "loud.conv": (45200,),
-    "quiet.copy": (4400,),
-    "refine.a": (2900,),
-    "refine.b": (3050,),
-    "mean": (500,),
-    MARKUP: (350,),
-    "softmax": (260,),
+PLAN: dict[str, dict[str, Any]] = {
+    group: {NAMES.get(name, name): row for name, row in rows.items()}
+    for group, rows in yaml.safe_load(data("sample_run.yaml")).items()
 }
-REACH = {
-    # tensor: (bytes, first position, one past the last)
-    "audio": (8192, 0, 1),
-    "stem": (16384, 0, 2),
-    EVIL: (16384, 1, 5),
-    "pooled": (8192, 6, 9),
-    "chosen": (8192, 7, 12),
-    "refine.a": (4096, 9, 11),
-    "mean": (32, 11, 13),
-    "head": (12, 12, 14),
-    "softmax": (12, 13, 14),
-}
-OFFSETS = {
-    "audio": 16384,
-    "stem": 0,
-    EVIL: 16384,
-    "stripe.0": 0,
-    "stripe.1": 32768,
-    "relu.stripe": 0,
-    "pooled": 32768,
-    "chosen": 16384,
-    "refine.a": 8192,
-    "mean": 0,
-    "head": 64,
-    "softmax": 128,
-    "w.even": 45056,
-    "w.odd": 55296,
-}
+
+
+def _buffer(name: str, size: int, live: str) -> Buffer:
+    spans = (span.split("-") for span in live.split())
+    return Buffer(name, size, tuple(Interval(int(start), int(stop)) for start, stop in spans), 16)
 
 
 def _steps(net: Program) -> list[Step]:
     made: list[Step] = []
     for op in ops(net.body):
-        parts = CYCLES[op.name]
+        parts = PLAN["cycles"][op.name]
         for index, cycles in enumerate(parts):
             rows = Interval(index * op.work.rows // len(parts), (index + 1) * op.work.rows // len(parts))
             label = op.name if len(parts) == 1 else f"{op.name} rows {rows.start}-{rows.stop}"
@@ -172,18 +144,11 @@ def sample(capacity: int = 65536, path: str = "loud") -> Result:
         StepLoop("refine", 3, (*by_op["refine.a"], *by_op["refine.b"])),
         *made[11:],
     )
-    buffers = [Buffer(name, b, (Interval(first, last),), 16) for name, (b, first, last) in REACH.items()]
-    buffers += [
-        Buffer("stripe.0", 10912, (Interval(2, 4), Interval(4, 5)), 16),
-        Buffer("stripe.1", 10912, (Interval(3, 5),), 16),
-        Buffer("relu.stripe", 32768, (Interval(5, 7),), 16),
-        Buffer("w.even", 10240, (Interval(0, 13),), 16),
-        Buffer("w.odd", 9984, (Interval(0, 13),), 16),
-    ]
+    buffers = [_buffer(name, size, live) for name, (size, _, live) in PLAN["buffers"].items()]
     kinds = {b.name: _spec(b) for b in buffers}
     schedule = Schedule(body, tuple(transfers), kinds, "ping-pong", striped=(UNICODE,), spilled=(UNICODE,))
     problem = Problem(tuple(buffers), capacity)
-    plan = Plan(OFFSETS)
+    plan = Plan({name: offset for name, (_, offset, _) in PLAN["buffers"].items()})
     trace = simulate(lower(schedule, plan), chip(capacity), {"wake?": path})
     peak = plan.peak(problem)
     bound = 61184  # at position 5: two weight buffers, relu's stripe and nothing else

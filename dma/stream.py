@@ -10,6 +10,7 @@ from chipmodel.model.planner_table import imported, no_setting, row_or_plugin
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.records import dataclass
+from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from dma.streamers.plugin import portfolio_of
@@ -150,7 +151,5 @@ def stream(program: Program, chip: Chip, streamer: str, budget: int, spill: bool
     """
     race = StreamerRace(StreamRequest(program, chip, budget, spill), streamer_named(streamer))
     ranked = race.next()
-    while ranked and not race.fits(ranked):
-        ranked = race.next()
-    assert ranked is not None, "a schedule that fits stays in the race"
-    return race.with_names(ranked).schedule
+    assert ranked is not None, "a race without a schedule raises DoesNotFit"
+    return with_readable_names(program, ranked.schedule)

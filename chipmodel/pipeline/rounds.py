@@ -31,6 +31,7 @@ from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.rewrites.steady_state import unrolled
+from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import streamer_named
@@ -112,8 +113,6 @@ class _Rounds:
     began: float = field(default_factory=perf_counter)
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     best: Planned | None = None
-    packed: list[tuple[Schedule, Planned]] = field(default_factory=list[tuple[Schedule, Planned]])
-    """Schedules with their plans: that of a probe is tried again once its followers were."""
     simulated: tuple[tuple[Command, ...], Trace] | None = None
     """The last commands that were simulated."""
     last_shares: list[Fraction] = field(default_factory=lambda: list(LAST_SHARES))
@@ -142,7 +141,6 @@ class _Rounds:
     def run_until_one_fits(self) -> None:
         """Whichever schedule finds no room is made again with less memory."""
         while entry := self._next():
-            entry = self.race.with_names(entry)
             tried = self._pack(entry)
             if self.best is None or self._fits(tried) or tried.solved.peak < self.best.solved.peak:
                 self.best = tried
@@ -158,7 +156,6 @@ class _Rounds:
         """Pack and simulate a schedule that may be faster than the fastest plan."""
         if not self._is_worth_a_simulation(entry):
             return
-        entry = self.race.with_names(entry)
         tried = self._pack(entry)
         if self._reported(entry, tried):
             tried = replace(tried, trace=self._trace(tried, path))
@@ -204,12 +201,11 @@ class _Rounds:
 
     def _last(self) -> RankedSchedule | None:
         """A schedule for when time is over and none of those made fits: one that is made quickly, for less
-        memory than SharedMemory has, those of all other candidates, as a cascade's rows may leave no room
-        for less, and the fastest one that had no room for a little less. None after the last of them."""
+        memory than SharedMemory has, and the fastest one that had no room for a little less. None after the
+        last of them."""
         found = None
         while found is None and self.last_shares:
             found = self.race.with_less(LAST_STREAMER, int(self.capacity * self.last_shares.pop(0)))
-        found = found or self.race.next_untried()
         while found is None and self.refused and self.less_shares:
             budget = int(self.capacity * self.less_shares.pop(0))
             found = self.race.with_less(self.refused.streamer, budget)
@@ -219,18 +215,16 @@ class _Rounds:
         return planned.solved.peak <= self.capacity
 
     def _pack(self, entry: RankedSchedule) -> Planned:
-        known = next((plan for schedule, plan in self.packed if schedule is entry.schedule), None)
-        tried = known or packed(self.request, entry.schedule, packer_limits(self.request, self.began))
-        self.packed = [*self.packed[-1:], (entry.schedule, tried)]
+        named = with_readable_names(self.program, entry.schedule)
+        tried = packed(self.request, named, packer_limits(self.request, self.began))
         self.attempts.append(Attempt(entry.budget, tried.solved.peak, tried.solved.lower_bound))
         return tried
 
     def _reported(self, entry: RankedSchedule, tried: Planned) -> bool:
-        """Tell the race whether the plan fits; returns whether the plan is to be used. Late, nothing is made
-        in the place of what does not fit."""
+        """Whether the plan fits; else the race is told, but late: nothing is made in its place then."""
         excess = tried.solved.peak - self.capacity
         if excess <= 0:
-            return self.race.fits(entry)
+            return True
         self.refused = min((each for each in (self.refused, entry) if each), key=lambda each: each.cycles)
         late = self.schedules.over if self._has_plan else self.request.deadline.over
         if not late:

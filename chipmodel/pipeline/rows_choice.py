@@ -33,7 +33,7 @@ from dma.stream import streamer_named
 from dma.streamers import prefetch_greedy
 from dma.streamers.race import StreamerRace
 
-QUICK = prefetch_greedy.LARGE_SLICES[:2]
+QUICK = prefetch_greedy.STREAMERS[:2]
 """The streamers of the forecasts."""
 NEAR = 1.05
 """Up to how many times the cycles of another estimate one is about equal to it (assumed)."""
@@ -70,7 +70,7 @@ class _RowsSearch:
     def best(self, found: Planned | None) -> Planned | None:
         """Return ``found``, or the plan with outputs in place by rows that is better."""
         best = found
-        portfolio = replace(streamer_named(self.request.streamer), candidates=prefetch_greedy.LARGE_SLICES)
+        portfolio = replace(streamer_named(self.request.streamer), candidates=prefetch_greedy.STREAMERS)
         for cycles, program in self.promising(found):
             better = best is None or rank(self.request, self.path, best) > (False, False, cycles)
             if not better:

@@ -37,7 +37,6 @@ from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import emit
 from dma.schedule.streamer import (
-    Decider,
     IssuedTransfer,
     IssuePlan,
     MemoryBudget,
@@ -71,8 +70,8 @@ of the memory and more than what is otherwise kept: in slices they are loaded ag
 class StreamRequest:
     """A program to schedule on a chip with at most ``budget`` bytes alive at once.
 
-    With ``tiers``, the state search over memory tiers decides what stays in SharedMemory wherever the
-    streamer leaves that to ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
+    With ``tiers``, the state search over memory tiers decides what stays in SharedMemory, in place of
+    ``dma.residency.greedy``. Without ``spill``, nothing may leave SharedMemory.
     With ``by_bytes``, weight floors are compared by the bytes that move, as a board's own tool may do, not by
     forecasts.
     """
@@ -84,11 +83,11 @@ class StreamRequest:
     tiers: TierSettings | None = None
     by_bytes: bool = False
 
-    def decider(self, streamer: Streamer) -> Decider:
-        """The planner that decides what stays in SharedMemory for ``streamer``."""
+    def tiers_for(self, streamer: Streamer) -> TierSettings | None:
+        """The settings of the state search that decides for ``streamer``, which knows no rolling buffers."""
         if any(op.by_rows for op in ops(self.program.body)):
-            return "greedy"  # the others know nothing of rolling buffers
-        return "tiers" if self.tiers and streamer.decider == "greedy" else streamer.decider
+            return None
+        return self.tiers or (STANDARD if streamer.searches_tiers else None)
 
 
 class BudgetKey(NamedTuple):
@@ -97,7 +96,7 @@ class BudgetKey(NamedTuple):
     reserve: object
     budget: int
     weight_floor: int
-    decider: Decider
+    tiers: TierSettings | None
 
 
 class StepsKey(NamedTuple):
@@ -301,7 +300,7 @@ def _user(need: TransferNeed) -> tuple[str, bool, Direction, int]:
 
 def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
     """What stays in SharedMemory for ``streamer`` with a weight floor of ``floor``. Raises DoesNotFit."""
-    key = BudgetKey(streamer.reserve, request.budget, floor, request.decider(streamer))
+    key = BudgetKey(streamer.reserve, request.budget, floor, request.tiers_for(streamer))
     if key not in cache.memory:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
@@ -310,11 +309,11 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         def reserve_all(op: Op) -> int:
             return reserve(op) + inside[op.name]
 
-        if key.decider == "greedy":
-            residency = decide(program, budget, reserve_all, request.spill)
-        else:
+        if key.tiers:
             search = imported(TIER_SEARCH)
-            residency = search(program, chip, budget, reserve_all, request.spill, request.tiers or STANDARD)
+            residency = search(program, chip, budget, reserve_all, request.spill, key.tiers)
+        else:
+            residency = decide(program, budget, reserve_all, request.spill)
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)

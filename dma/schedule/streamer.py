@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program
@@ -66,11 +66,6 @@ class IssuePlan(NamedTuple):
     buffers: dict[str, BufferSpec]
 
 
-Decider = Literal["greedy", "tiers"]
-"""Which planner decides what stays in SharedMemory: ``dma.residency.greedy`` or
-``dma.residency.state_search``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Streamer:
     """One way to cut a program into steps and to issue its transfers.
@@ -94,7 +89,8 @@ class Streamer:
     """Finds weights that arrive too late, for a streamer that plans by time."""
     weight_floor_divisors: tuple[int, ...] = ()
     """Used instead of ``dma.schedule.build.WEIGHT_FLOOR_DIVISORS`` if not empty."""
-    decider: Decider = "greedy"
+    searches_tiers: bool = False
+    """Whether the state search over memory tiers decides what stays in SharedMemory, whatever the packer."""
 
     @property
     def family(self) -> str:
@@ -103,29 +99,13 @@ class Streamer:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryProbe:
-    """A streamer that needs little memory, tried first to find a budget for which the packer has a plan.
-
-    Each follower begins with that budget. A follower is a sequence of streamers that need less and less
-    memory: the next one is tried where the packer finds no plan for the one before. ``finer`` followers go
-    on where the last of ``followers`` is the fastest, each as long as the one before it is.
-    """
-
-    streamer: Streamer
-    followers: tuple[tuple[Streamer, ...], ...]
-    finer: tuple[tuple[Streamer, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class StreamerPortfolio:
     """Streamers of which the one with the fastest forecast is used (``dma.streamers.race``)."""
 
     name: str
-    candidates: tuple[Streamer | MemoryProbe, ...]
-    always_tried: int = 0
-    """The first candidates that are tried even where the stop criterion is met already."""
-    in_loops: tuple[Streamer | MemoryProbe, ...] = ()
-    """Further candidates, always tried, for programs with loops."""
+    candidates: tuple[Streamer, ...]
+    in_loops: tuple[Streamer, ...] = ()
+    """Further candidates for programs with loops, tried first."""
     paths: int = 0
     """How many paths over the listed ways (``dma.columns``) are tried first: a fastest one, or chains that
     CP-SAT finds. The candidates are for what has none, for loops and branches, and for parts of cores."""
@@ -142,6 +122,4 @@ class StreamerPortfolio:
 
     def with_loop_candidates(self) -> StreamerPortfolio:
         """The portfolio for a program with loops."""
-        candidates = (*self.in_loops, *self.candidates)
-        always_tried = len(self.in_loops) + self.always_tried
-        return replace(self, candidates=candidates, in_loops=(), always_tried=always_tried)
+        return replace(self, candidates=(*self.in_loops, *self.candidates), in_loops=())

@@ -8,10 +8,12 @@ Source: chipmodel.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.planner_table import whole_setting
 from dma.schedule.streamer import StreamerPortfolio
-from dma.streamers import ping_pong_across, prefetch_greedy, resident_knapsack
+from dma.streamers import auto
 
 NAME = "exact"
 CHAINS = 200
@@ -28,14 +30,7 @@ def with_chains(setting: str) -> StreamerPortfolio:
 
 
 def _portfolio(name: str, chains: int) -> StreamerPortfolio:
-    return StreamerPortfolio(
-        name,
-        prefetch_greedy.PORTFOLIO.candidates,
-        in_loops=(ping_pong_across.STREAMER, resident_knapsack.PROBE),
-        paths=chains,
-        chooses_by_cycles=True,
-        searches_offsets=True,
-    )
+    return replace(auto.PORTFOLIO, name=name, paths=chains, searches_offsets=True)
 
 
 PORTFOLIO = _portfolio(NAME, CHAINS)

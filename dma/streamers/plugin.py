@@ -2,8 +2,8 @@
 
 A plug-in is given one straight chain of steps after another, with the cycles of every step and load and the
 bytes that are free, and answers where each load is issued. What stays in SharedMemory, how weights are cut
-and when tensors move is decided as for ``prefetch-greedy``, which tries several sizes of slices and
-several shares of the free memory; the plan with the fastest forecast that fits is used.
+and when tensors move is decided as for ``prefetch-greedy``, which tries several sizes of slices; the plan
+with the fastest forecast that fits is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 from chipmodel.entry_points import DescribedPlugin, Plugin
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
-from dma.streamers.prefetch_greedy import probe
+from dma.streamers.prefetch_greedy import by_slice_limits
 from dma.streamers.weight_pipeline import Room, issued_weights
 from dma.streamers.weight_region import StepChain
 
@@ -40,7 +40,7 @@ def portfolio_of(plugin: Plugin) -> StreamerPortfolio:
     ) -> IssuePlan:
         return IssuePlan(issued_weights(memory, emission, others, room, partial(_positions, plugin)), {})
 
-    return StreamerPortfolio(plugin.written, (probe(issue, name=plugin.written),))
+    return StreamerPortfolio(plugin.written, by_slice_limits(issue, plugin.written))
 
 
 def _positions(plugin: Plugin, chain: StepChain) -> list[int]:

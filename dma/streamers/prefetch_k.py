@@ -35,7 +35,7 @@ def _streamer(buffers: int) -> Streamer:
     streamer = in_turn(buffers, f"{NAME}:{buffers}")
     if buffers == 2:
         return streamer
-    return replace(streamer, weight_floor_divisors=(WEIGHT_FLOOR_DIVISOR,), decider="tiers")
+    return replace(streamer, weight_floor_divisors=(WEIGHT_FLOOR_DIVISOR,), searches_tiers=True)
 
 
 PORTFOLIO = StreamerPortfolio(NAME, (ping_pong.STREAMER, *map(_streamer, BUFFER_COUNTS)))

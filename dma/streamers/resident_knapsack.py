@@ -14,7 +14,7 @@ from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, StreamerPortfolio
 from dma.streamers import ping_pong_across, sync, weight_pipeline
 from dma.streamers.loop_residents import LoopResidency, with_stays
-from dma.streamers.prefetch_greedy import early, probe
+from dma.streamers.prefetch_greedy import by_slice_limits, early
 from dma.streamers.weight_pipeline import Room
 
 NAME = "resident-knapsack"
@@ -34,7 +34,7 @@ def issue_with_residents(
     return loops.fastest(plans, others)
 
 
-PROBE = probe(issue_with_residents, name=NAME)
+STREAMERS = by_slice_limits(issue_with_residents, NAME)
 PORTFOLIO = StreamerPortfolio(
-    NAME, (sync.STREAMER, ping_pong_across.STREAMER, weight_pipeline.STREAMER, PROBE)
+    NAME, (sync.STREAMER, ping_pong_across.STREAMER, weight_pipeline.STREAMER, *STREAMERS)
 )

@@ -97,7 +97,7 @@ def test_the_streamer_that_was_asked_for_makes_the_plan(streamer: str) -> None:
 def test_a_candidate_is_tried_again_with_less_memory() -> None:
     chip = with_memory(load_chip("alif-e7"), 24_960)
     request = StreamRequest(_program("zoo:resnet8"), chip, 24_960)
-    race = StreamerRace(request, StreamerPortfolio("greedy", (prefetch_greedy.SCREENING,)))
+    race = StreamerRace(request, StreamerPortfolio("greedy", (prefetch_greedy.STREAMERS[-1],)))
     first = race.next()
     assert first is not None
     race.does_not_fit(first, 20_000)

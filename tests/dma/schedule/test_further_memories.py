@@ -27,7 +27,7 @@ from dma.schedule.forecast import TransferTimes
 from dma.schedule.further_memories import in_further_memories, with_further_memories
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget
-from dma.streamers.prefetch_greedy import SCREENING
+from dma.streamers.prefetch_greedy import STREAMERS
 from tests.support.chips import LUNA_LIKE
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -215,13 +215,13 @@ def test_streamers_forecast_with_the_times_of_the_memories_that_transfers_use() 
     tried: list[list[IssuedTransfer]] = []
 
     def issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
-        issued = SCREENING.issue(memory, emission)
+        issued = STREAMERS[-1].issue(memory, emission)
         tried.append(issued.transfers)
         return issued
 
     fast = chip(64 << 10)
     request = StreamRequest(build("resnet8"), fast, 20 << 10)
-    made = build_schedule(request, replace(SCREENING, issue=issue), BuildCache())
+    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), BuildCache())
     cycles_of = TransferTimes(fast)
     costs = Counter((t.part, t.direction, cycles_of.of(t)) for t in made.transfers)
     before, after = (Counter((n.part, n.direction, cycles_of.of(n)) for n in needs(i)) for i in tried[-2:])
@@ -235,13 +235,13 @@ def test_the_first_schedule_stays_where_the_second_would_be_slower() -> None:
 
     def issue(memory: MemoryBudget, emission: Emission) -> IssuePlan:
         """The second time each load is issued only where it is due."""
-        issued = SCREENING.issue(memory, emission)
+        issued = STREAMERS[-1].issue(memory, emission)
         tried.append(len(tried))
         late = [replace(each, issue=each.due) for each in issued.transfers]
         return issued._replace(transfers=late) if len(tried) % 2 == 0 else issued
 
     request = StreamRequest(build("resnet8"), chip(64 << 10), 20 << 10)
-    made = build_schedule(request, replace(SCREENING, issue=issue), BuildCache())
+    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), BuildCache())
     assert any(t.direction == "load" and t.issue < t.due for t in made.transfers)
 
 

@@ -14,10 +14,10 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.build import StreamRequest
 from dma.schedule.expected_forecast import ScheduleForecast
-from dma.schedule.streamer import MemoryProbe, Streamer, StreamerPortfolio
+from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import stream, streamer_named
 from dma.streamers import sync
-from dma.streamers.prefetch_greedy import FREE_EIGHTHS, SLICE_LIMITS, early, probe
+from dma.streamers.prefetch_greedy import STREAMERS
 from dma.streamers.race import StreamerRace
 from tests.dma.streamers.test_weight_pipeline import LOAD_8K, ROOMY, chain
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -81,35 +81,16 @@ def test_forecasts_are_exact_and_no_candidate_that_fits_at_once_is_faster(seed: 
                 assert cycles <= simulate(other.commands, chip).cycles
 
 
-def race(*candidates: Streamer | MemoryProbe, budget: int = 1 << 16) -> StreamerRace:
-    request = StreamRequest(chain([LOAD_8K] * 4), LUNA_LIKE, budget)
-    return StreamerRace(request, StreamerPortfolio("all", candidates))
-
-
-def test_a_probe_goes_first_and_its_followers_begin_with_its_budget() -> None:
-    lean = probe(early)
-    held = race(sync.STREAMER, lean)
-    first = held.next()
-    assert first is not None
-    assert (first.probe, first.streamer) == (lean, lean.streamer)
-    held.does_not_fit(first, 30_000)
-    first = held.next()
-    assert first is not None
-    assert (first.probe, first.budget) == (lean, 30_000)
-    assert not held.fits(first)
-    seen = [ranked for _ in range(2 + len(SLICE_LIMITS)) if (ranked := held.next())]
-    assert held.next() is None
+def test_the_fastest_forecast_is_packed_first_and_tried_again_with_less_memory() -> None:
+    request = StreamRequest(chain([LOAD_8K] * 4), LUNA_LIKE, 1 << 16)
+    race = StreamerRace(request, StreamerPortfolio("all", (sync.STREAMER, *STREAMERS)))
+    seen = [ranked for _ in range(1 + len(STREAMERS)) if (ranked := race.next())]
+    assert race.next() is None
     assert [ranked.cycles for ranked in seen] == sorted(ranked.cycles for ranked in seen)
-    assert sum(ranked.fallbacks is not None for ranked in seen) == len(SLICE_LIMITS)
-    assert {ranked.budget for ranked in seen if ranked.streamer is not sync.STREAMER} == {30_000}
-    fastest = next(ranked for ranked in seen if ranked.fallbacks)
-    for _ in FREE_EIGHTHS[1:]:
-        held.does_not_fit(fastest, 1)
-        found = held.next()
-        assert found is not None
-        assert fastest.fallbacks
-        assert found.streamer == fastest.fallbacks[0]
-        assert (found.budget, found.fallbacks) == (30_000, fastest.fallbacks[1:])
-        fastest = found
-    held.does_not_fit(fastest, 1)
-    assert held.next() is None
+    assert seen[-1].streamer is sync.STREAMER
+    race.does_not_fit(seen[0], 30_000)
+    again = race.next()
+    assert again is not None
+    assert (again.streamer, again.budget) == (seen[0].streamer, 30_000)
+    race.does_not_fit(again, 0)
+    assert race.next() is None

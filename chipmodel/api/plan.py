@@ -15,6 +15,7 @@ from chipmodel.api.effort import observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
 from chipmodel.api.target import ChipSource, chip as chip_of
 from chipmodel.api.workload import WorkloadSource, load
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import BadInput
 from chipmodel.files.atomic_write import write_atomically
 from chipmodel.hardware.chip import Chip
@@ -27,11 +28,11 @@ from chipmodel.pipeline.order_choice import order_of_plan
 from chipmodel.pipeline.plan import plan as plan_program
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned
-from chipmodel.pipeline.rounds import one_path_bound
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.plan_file.text import write_plan
 from chipmodel.records import dataclass
 from chipmodel.rewrites.op_order import names_in_order
+from chipmodel.rewrites.steady_state import unrolled
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
@@ -207,7 +208,10 @@ def plan(
             planned = chosen.planned or planned_in(chosen.program)
         program = planned.program
         with stage(f"bounding the cycles of {program.name}"):
-            bound = one_path_bound(program, target, asked.cascades)
+            once = unrolled(program)
+            bound = (
+                time_bound(once, target, {}, asked.cascades, program.inferences) if once.is_straight else None
+            )
     return ProgramPlan(
         program=program,
         chip=target,

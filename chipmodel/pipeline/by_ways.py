@@ -7,25 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
-from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
-from chipmodel.answers.result import Attempt
 from chipmodel.bounds.columns import FastestWays, Proposals, fastest_ways
 from chipmodel.errors import DoesNotFit
-from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
+from chipmodel.pipeline.quickest import QuickestPlan, packed, packer_limits
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import packed, packer_limits, refuse_recomputed
 from dma.columns.ladder import FOR_TIME, Cascades
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
-from dma.schedule.expected_forecast import ScheduleForecast
 from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
 from solvers.columns.path import NO_LIMITS, PathLimits
 from solvers.fluid.borders import NEVER
@@ -50,7 +46,7 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
     sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
     for program, found in fastest_forms(request, path, sizes, likely):
         tried.path_cycles = tried.path_cycles or found.cycles
-        last = tried.take(program, found)
+        last = try_in_ways(tried, program, found)
         if last and last.fits and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
         slower = 0 if last is None or last.packed else slower + 1
@@ -68,58 +64,15 @@ class LastTried(NamedTuple):
     packed: int
 
 
-@dataclass(slots=True)
-class QuickestPlan:
-    """The best plan of several schedules, packed and simulated if they may be faster."""
-
-    request: PlanRequest
-    path: Mapping[str, str]
-    best: Planned | None = None
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
-    began: float = field(default_factory=perf_counter)
-    path_cycles: int | None = None
-    last: Planned | None = None
-    """The last schedule that was packed, simulated if it fits; None where it could not be faster."""
-
-    @property
-    def cycles(self) -> float:
-        """The cycles of the best plan; infinite where there is none."""
-        return self.best.trace.cycles if self.best and self.best.trace else inf
-
-    def take(self, whole: Program, found: FastestWays) -> LastTried | None:
-        """Try schedules in some ways, until one fits or may not be faster; None where there is none."""
-        tried: LastTried | None = None
-        for program, schedule in schedules_in(self.request, whole, found):
-            fits, packed = self.fits(found.bytes, program, schedule), tried.packed if tried else 0
-            tried = LastTried(program, schedule, fits, packed + (self.last is not None))
-            if fits or self.last is None:
-                break  # Those that load weights later are not faster.
-        return tried
-
-    def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
-        """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
-        request, self.last = self.request, None
-        if self.cycles <= ScheduleForecast(program, request.chip, self.path).cycles(schedule):
-            return False
-        named = with_readable_names(program, schedule)
-        planned = packed(request, named, packer_limits(request, self.began))
-        self.attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))
-        self.last = planned
-        if planned.solved.peak > request.chip.shared_memory.bytes:
-            return False
-        self.last = replace(planned, trace=simulate(planned.commands, request.chip, self.path))
-        if self.last.trace and self.last.trace.cycles < self.cycles:
-            self.best = self.last
-        return True
-
-    def answer(self) -> Planned | None:
-        """The best plan; raises DoesNotFit where it computes more than the request allows."""
-        if self.best and self.request.recompute is not None:
-            refuse_recomputed(self.best, self.request.recompute)
-        if self.best is None:
-            return None
-        path_cycles = self.path_cycles or self.best.path_cycles
-        return replace(self.best, attempts=(*self.best.attempts, *self.attempts), path_cycles=path_cycles)
+def try_in_ways(best: QuickestPlan, whole: Program, found: FastestWays) -> LastTried | None:
+    """Try schedules in some ways, until one fits or may not be faster; None where there is none."""
+    tried: LastTried | None = None
+    for program, schedule in schedules_in(best.request, whole, found):
+        fits, packed = best.fits(found.bytes, program, schedule), tried.packed if tried else 0
+        tried = LastTried(program, schedule, fits, packed + (best.last is not None))
+        if fits or best.last is None:
+            break  # Those that load weights later are not faster.
+    return tried
 
 
 def plan_in_these(
@@ -129,7 +82,7 @@ def plan_in_these(
     Raises DoesNotFit where it computes more than the request allows."""
     tried = QuickestPlan(request, path)
     for found in ways:
-        tried.take(request.program, found)
+        try_in_ways(tried, request.program, found)
     return tried.answer()
 
 

@@ -25,13 +25,13 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_ways, plan_in_these
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.exact import plan_exactly
+from chipmodel.pipeline.quickest import rank
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.columns.ladder import CHAINED, FOR_TIME, Cascades
 from dma.columns.named import cascades_of
 from dma.residency.comfortable import comfortable_memory
 from dma.residency.tool_pools import pooled_as_made
-from dma.schedule.expected_forecast import ScheduleForecast
 from dma.stream import streamer_named
 from dma.streamers import vendor
 from dma.streamers.by_ways import program_in_ways
@@ -189,16 +189,6 @@ def _plan(request: PlanRequest, path: Mapping[str, str] | None, program: Program
         if request.streamer != VENDOR_STREAMER:
             raise
     return plan_in_rounds(request, path, program, vendor.WITHOUT_ROOM)
-
-
-def rank(request: PlanRequest, path: Mapping[str, str] | None, planned: Planned) -> tuple[bool, bool, float]:
-    """How good a plan is, smaller is better: fits SharedMemory, then Psram, then its cycles along ``path``,
-    or over all paths; the peak where it does not fit."""
-    if planned.solved.peak > request.chip.shared_memory.bytes:
-        return True, True, planned.solved.peak
-    forecast = ScheduleForecast(request.program, request.chip, path)
-    cycles = planned.trace.cycles if planned.trace else forecast.cycles(planned.schedule)
-    return False, not planned.fit(request.chip).psram.fits, cycles
 
 
 def named_cascades(request: PlanRequest) -> tuple[tuple[str, ...], ...]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from chipmodel.errors import DoesNotFit
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.fit import too_many_weights
-from chipmodel.pipeline.cascade_search import rank
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.pipeline.quickest import rank
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rows_choice import plan_with_stripes
 from dma.stream import streamer_named

@@ -25,8 +25,9 @@ from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.estimate import plan_or_estimate
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.plugin_check import refuse_wrong_plan
+from chipmodel.pipeline.quickest import packer_limits
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import packer_limits, plan_in_rounds
+from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps

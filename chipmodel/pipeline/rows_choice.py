@@ -18,8 +18,9 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.pipeline.cascade_search import plan_with_cascades, rank
+from chipmodel.pipeline.cascade_search import plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
+from chipmodel.pipeline.quickest import rank
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from dma.residency.comfortable import comfortable_memory

@@ -36,8 +36,8 @@ from chipmodel.pipeline.choices import DEFAULT_PACKER
 from chipmodel.pipeline.multicore import run_cores
 from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.quickest import TRUE_CONFLICTS
 from chipmodel.pipeline.request import Planned, PlanRequest
-from chipmodel.pipeline.rounds import TRUE_CONFLICTS
 from chipmodel.records import dataclass
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled

@@ -7,8 +7,8 @@ import pytest
 
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program
-from chipmodel.pipeline.cascade_search import rank
 from chipmodel.pipeline.plan import plan
+from chipmodel.pipeline.quickest import rank
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
@@ -100,7 +100,7 @@ def test_a_candidate_is_tried_again_with_less_memory() -> None:
     race = StreamerRace(request, StreamerPortfolio("greedy", (prefetch_greedy.STREAMERS[-1],)))
     first = race.next()
     assert first is not None
-    race.does_not_fit(first, 20_000)
+    race.enter(first.streamer, 20_000)
     second = race.next()
     assert second is not None
     assert second.budget == 20_000

@@ -108,7 +108,7 @@ def test_a_wrong_packer_is_caught_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     def wrong(problem: Problem, nesting: Section, packer: str, merge: str, limits: object) -> Solved:
         return Solved(Plan({b.name: 0 for b in problem.buffers}), "optimal", 0, 0, 0.0, packer)
 
-    monkeypatch.setattr("chipmodel.pipeline.rounds.merge_arms", wrong)
+    monkeypatch.setattr("chipmodel.pipeline.quickest.merge_arms", wrong)
     with pytest.raises(AssertionError, match="packer large-first made a wrong plan: buffers"):
         plan(PlanRequest(wide(10, 10), LUNA_LIKE, "large-first", "sync"))
 

@@ -119,7 +119,7 @@ def test_the_limits_of_a_plan_are_for_all_of_its_rounds(monkeypatch: pytest.Monk
         seen.append(arguments[-1])  # type: ignore[arg-type]
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("chipmodel.pipeline.rounds.merge_arms", merge_arms)
+    monkeypatch.setattr("chipmodel.pipeline.quickest.merge_arms", merge_arms)
     chip = load_chip("luna-arcs", ["shared_memory.bytes=48KiB"])
     plan(PlanRequest(load("zoo:resnet8"), chip, "naive", "ping-pong", limits=Limits(1e6, 5, 1)))
     left = [each.seconds for each in seen]

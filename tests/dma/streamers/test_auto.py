@@ -8,7 +8,7 @@ from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
-from chipmodel.pipeline import by_ways
+from chipmodel.pipeline import by_ways, quickest
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
@@ -85,7 +85,7 @@ def test_a_schedule_that_cannot_be_faster_is_not_simulated(monkeypatch: pytest.M
         simulated.append(trace.cycles)
         return trace
 
-    monkeypatch.setattr(by_ways, "simulate", counted)
+    monkeypatch.setattr(quickest, "simulate", counted)
     planned = plan(PlanRequest(wide(10, 10), LUNA_LIKE))
     assert planned.trace is not None
     assert planned.trace.cycles == min(simulated)
@@ -130,5 +130,5 @@ def test_where_all_tensors_stay_no_schedule_is_made_for_less_memory(monkeypatch:
     def refuse(*_: object) -> None:
         raise AssertionError("a schedule for less memory")
 
-    monkeypatch.setattr(StreamerRace, "with_less", refuse)
+    monkeypatch.setattr(StreamerRace, "enter", refuse)
     run(PlanRequest(reuse(load("zoo:ds_cnn"), "all"), load_chip("alif-e7")))

@@ -88,9 +88,8 @@ def test_the_fastest_forecast_is_packed_first_and_tried_again_with_less_memory()
     assert race.next() is None
     assert [ranked.cycles for ranked in seen] == sorted(ranked.cycles for ranked in seen)
     assert seen[-1].streamer is sync.STREAMER
-    race.does_not_fit(seen[0], 30_000)
+    race.enter(seen[0].streamer, 30_000)
     again = race.next()
     assert again is not None
     assert (again.streamer, again.budget) == (seen[0].streamer, 30_000)
-    race.does_not_fit(again, 0)
     assert race.next() is None

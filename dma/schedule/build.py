@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -99,67 +99,29 @@ class BudgetKey(NamedTuple):
     tiers: TierSettings | None
 
 
-class StepsKey(NamedTuple):
-    """What the steps before issuing depend on."""
-
-    residency: Residency
-    tilings: Mapping[str, Tiling]
+BudgetCache = dict[BudgetKey, MemoryBudget]
+"""Results that streamers share, for requests that differ in nothing but their budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildCache:
-    """Results that streamers share, for requests that differ in nothing but their budget."""
-
-    memory: dict[BudgetKey, MemoryBudget] = field(default_factory=dict[BudgetKey, MemoryBudget])
-    emissions: list[tuple[StepsKey, Emission]] = field(default_factory=list[tuple[StepsKey, Emission]])
-
-    def emission(self, program: Program, chip: Chip, key: StepsKey) -> Emission:
-        """The steps of ``program`` on ``chip``. Streamers and weight floors often agree on all of them."""
-        for known, emission in self.emissions:
-            if known == key:
-                return emission
-        emission = emit(program, chip, key.residency, key.tilings)
-        self.emissions.append((key, emission))
-        return emission
-
-
-class _Steps(NamedTuple):
-    """All that a streamer's transfers depend on for one weight floor."""
-
-    steps: StepsKey
-    claims: tuple[int, ...]
-    channels: Mapping[str, int]
-    weights: tuple[int, ...]
-    """Bytes that each op keeps for slices of weights."""
-
-
-def build_schedule(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
+def build_schedule(request: StreamRequest, streamer: Streamer, cache: BudgetCache) -> Schedule:
     """Return the schedule that ``streamer`` makes for ``request``, its buffers with short names
     (``dma.schedule.buffer_names``).
 
     Raises DoesNotFit where not even the smallest stripes fit, or where ``spill`` is off and something would
     have to leave SharedMemory.
     """
-    schedule = _without_cascades(_with_best_floor(request, streamer, cache))
+    schedule = _with_best_floor(request, streamer, cache)
     return replace(schedule, late=streamer.late(schedule, request.chip)) if streamer.late else schedule
 
 
-def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BuildCache) -> Schedule:
+def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BudgetCache) -> Schedule:
     _refuse_many_parts(request)
     found: list[Schedule] = []
     refusal: DoesNotFit | None = None
-    seen: list[_Steps] = []
     for divisor in _divisors(request, streamer):
         try:
             memory = memory_budget(request, streamer, request.budget // divisor, cache)
-            slices = streamer.slices(memory)
-            steps = _steps(memory, streamer, slices)
-            if steps in seen:
-                continue
-            seen.append(steps)
-            schedule = _with_floor(
-                request, streamer, memory, cache.emission(memory.program, memory.chip, steps.steps)
-            )
+            schedule = schedule_of(request, streamer, memory)
         except DoesNotFit as error:
             refusal = error
             continue
@@ -189,7 +151,7 @@ def refusal_of_cuts(request: StreamRequest, streamer: Streamer) -> DoesNotFit | 
     try:
         _refuse_many_parts(request)
         floor = request.budget // WEIGHT_FLOOR_DIVISORS[-1]
-        memory = memory_budget(request, streamer, floor, BuildCache())
+        memory = memory_budget(request, streamer, floor, {})
         _tilings(memory, streamer, streamer.slices(memory))
     except DoesNotFit as error:
         return error
@@ -236,16 +198,10 @@ def _divisors(request: StreamRequest, streamer: Streamer) -> tuple[int, ...]:
     return (RECURRENT_DIVISOR, *divisors) if reloaded else divisors
 
 
-def _steps(memory: MemoryBudget, streamer: Streamer, slices: WeightSlices) -> _Steps:
-    tilings = _tilings(memory, streamer, slices)
-    kept = tuple(slices.bytes_at(op) for op in ops(memory.program.body))
-    return _Steps(StepsKey(memory.residency, tilings), memory.claims, slices.channels, kept)
-
-
 def schedule_of(request: StreamRequest, streamer: Streamer, memory: MemoryBudget) -> Schedule:
     """Return the schedule of ``streamer`` where it is decided what stays in SharedMemory."""
-    steps = _steps(memory, streamer, streamer.slices(memory)).steps
-    emission = emit(memory.program, memory.chip, memory.residency, steps.tilings)
+    tilings = _tilings(memory, streamer, streamer.slices(memory))
+    emission = emit(memory.program, memory.chip, memory.residency, tilings)
     return _without_cascades(_with_floor(request, streamer, memory, emission))
 
 
@@ -298,10 +254,10 @@ def _user(need: TransferNeed) -> tuple[str, bool, Direction, int]:
     return need.part.name, need.part.weights, need.direction, need.first
 
 
-def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BuildCache) -> MemoryBudget:
+def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache: BudgetCache) -> MemoryBudget:
     """What stays in SharedMemory for ``streamer`` with a weight floor of ``floor``. Raises DoesNotFit."""
     key = BudgetKey(streamer.reserve, request.budget, floor, request.tiers_for(streamer))
-    if key not in cache.memory:
+    if key not in cache:
         program, chip, budget = request.program, request.chip, request.budget
         reserve = streamer.reserve(program, floor)
         inside = {op.name: inside_bytes(op) for op in ops(program.body)}
@@ -317,8 +273,8 @@ def memory_budget(request: StreamRequest, streamer: Streamer, floor: int, cache:
         through = zip(residency.through, inside.values(), strict=True)
         residency = replace(residency, through=tuple(live + rows for live, rows in through))
         claims = _claims(program, residency, budget, reserve)
-        cache.memory[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
-    return cache.memory[key]
+        cache[key] = MemoryBudget(program, chip, budget, floor, residency, claims)
+    return cache[key]
 
 
 def inside_bytes(op: Op) -> int:

@@ -71,8 +71,7 @@ class Streamer:
     """One way to cut a program into steps and to issue its transfers.
 
     The functions are called in the order in which they are listed. Streamers with equal ``reserve`` share
-    what stays in SharedMemory, and with equal ``slices`` also their steps
-    (``dma.schedule.build.BuildCache``).
+    what stays in SharedMemory (``dma.schedule.build.BudgetCache``).
     """
 
     name: str

@@ -50,17 +50,13 @@ def by_slice_limits(weights: IssueWeights, name: str = NAME) -> tuple[Streamer, 
             name=f"{name} {divisor} {slices_at_once}",
             double_buffered=True,
             reserve=one_buffer,
-            slices=_SLICES[slices_at_once],
+            slices=partial(equal_slices, slices_at_once=slices_at_once),
             issue=partial(_issue, slices_at_once=slices_at_once, weights=weights),
             weight_floor_divisors=(divisor,),
             searches_tiers=True,
         )
         for divisor, slices_at_once in SLICE_LIMITS
     )
-
-
-_SLICES = {count: partial(equal_slices, slices_at_once=count) for _, count in SLICE_LIMITS}
-"""One function for each number of slices: streamers that cut alike share steps (``build.BuildCache``)."""
 
 
 def _issue(memory: MemoryBudget, emission: Emission, slices_at_once: int, weights: IssueWeights) -> IssuePlan:

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from chipmodel.errors import DoesNotFit
 from chipmodel.model.schedule import Schedule
 from chipmodel.records import dataclass
-from dma.schedule.build import BuildCache, StreamRequest, build_schedule
+from dma.schedule.build import BudgetCache, StreamRequest, build_schedule
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -44,7 +44,7 @@ class StreamerRace:
         portfolio = portfolio.on(request.chip)
         has_loops = bool(self.forecast.probabilities.iterations)
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
-        self.cache = BuildCache()
+        self.cache: BudgetCache = {}
         self.waiting: list[tuple[float, int, RankedSchedule]] = []
         self.entered = 0
         self.refusal: DoesNotFit | None = None

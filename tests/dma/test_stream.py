@@ -16,7 +16,7 @@ from chipmodel.passes.liveness import liveness
 from dma.residency.greedy import Residency
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
-from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, BuildCache, StreamRequest, build_schedule
+from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, StreamRequest, build_schedule
 from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer
 from dma.stream import stream, streamer_named, streamers
@@ -153,7 +153,7 @@ def test_of_schedules_that_spill_the_one_with_the_fastest_forecast_is_used() -> 
 
     def schedules(*divisors: int) -> Schedule:
         streamer = replace(ping_pong.STREAMER, weight_floor_divisors=divisors)
-        return build_schedule(request, streamer, BuildCache())
+        return build_schedule(request, streamer, {})
 
     found = [schedules(each) for each in WEIGHT_FLOOR_DIVISORS]
     assert all(each.spilled or each.striped for each in found)
@@ -253,6 +253,6 @@ def test_weights_of_long_recurrent_layers_are_loaded_once_where_half_of_the_memo
     program = builder.build()
     size = 16 * 1024
     request = StreamRequest(program, with_memory(LUNA_LIKE, size), size)
-    schedule = build_schedule(request, streamer, BuildCache())
+    schedule = build_schedule(request, streamer, {})
     loaded = sum(t.bytes for t in schedule.transfers if t.part.weights)
     assert loaded == sum(weight.bytes for weight in program.weights.values())

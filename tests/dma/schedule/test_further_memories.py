@@ -22,7 +22,7 @@ from chipmodel.model.schedule import (
     Transfer,
     steps,
 )
-from dma.schedule.build import BuildCache, StreamRequest, build_schedule
+from dma.schedule.build import StreamRequest, build_schedule
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.further_memories import in_further_memories, with_further_memories
 from dma.schedule.operands import Emission, TransferNeed
@@ -221,7 +221,7 @@ def test_streamers_forecast_with_the_times_of_the_memories_that_transfers_use() 
 
     fast = chip(64 << 10)
     request = StreamRequest(build("resnet8"), fast, 20 << 10)
-    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), BuildCache())
+    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), {})
     cycles_of = TransferTimes(fast)
     costs = Counter((t.part, t.direction, cycles_of.of(t)) for t in made.transfers)
     before, after = (Counter((n.part, n.direction, cycles_of.of(n)) for n in needs(i)) for i in tried[-2:])
@@ -241,7 +241,7 @@ def test_the_first_schedule_stays_where_the_second_would_be_slower() -> None:
         return issued._replace(transfers=late) if len(tried) % 2 == 0 else issued
 
     request = StreamRequest(build("resnet8"), chip(64 << 10), 20 << 10)
-    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), BuildCache())
+    made = build_schedule(request, replace(STREAMERS[-1], issue=issue), {})
     assert any(t.direction == "load" and t.issue < t.due for t in made.transfers)
 
 

@@ -18,7 +18,7 @@ from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from dma.schedule.buffer_names import with_readable_names
-from dma.schedule.build import BuildCache, StreamRequest, build_schedule
+from dma.schedule.build import StreamRequest, build_schedule
 from dma.streamers.idle_time import idle_pieces
 from dma.streamers.prefetch_greedy import STREAMERS
 from dma.streamers.weight_region import StepChain, WeightSlice
@@ -47,7 +47,7 @@ def planned(seed: int) -> tuple[Program, Chip, Planned] | None:
     chip = with_memory(LUNA_LIKE, Random(seed).randint(40, 200) * 96)
     request = StreamRequest(program, chip, chip.shared_memory.bytes)
     try:
-        schedule = build_schedule(request, STREAMERS[0], BuildCache())
+        schedule = build_schedule(request, STREAMERS[0], {})
     except DoesNotFit:
         return None
     schedule = with_readable_names(program, schedule)

@@ -118,6 +118,7 @@ def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], 
     taken = _bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
+    others = _later(memory, emission, others, left, tensors)
     room = [size + max(0, more) * quarters // 4 for size, more in zip(own, left, strict=True)]
     alone = _alone(emission, own, left)
     issued, buffers = in_idle_time(memory, emission, others, room, alone)
@@ -190,3 +191,44 @@ def _earlier(
         return replace(each, issue=position)
 
     return [earlier(each) for each in issued]
+
+
+def _later(
+    memory: MemoryBudget,
+    emission: Emission,
+    issued: list[IssuedTransfer],
+    left: list[int],
+    tensors: TensorIssuer,
+) -> list[IssuedTransfer]:
+    """Wait later for the last stores of buffers that no further step touches: by as many steps as they take,
+    where nothing stored is loaded again by then and there are bytes ``left``."""
+    cycles, computes = TransferTimes(memory.chip), [step.cycles for step in steps(emission.body)]
+    last: dict[str, int] = {}
+    loaded: dict[str, list[tuple[Share, int]]] = {}
+    for each in issued:
+        last[each.buffer] = max(each.due, last.get(each.buffer, -1))
+        if each.need.direction == "load" and not each.need.part.weights:
+            loaded.setdefault(each.need.part.name, []).append((each.need.part.share, each.issue))
+    for name, touches in tensors.touches.items():
+        last[name] = max(last.get(name, -1), *(at for at, _ in touches))
+    queued: dict[int, int] = {}
+    """Cycles of the stores that the NPU waits for at a step."""
+
+    def later(each: IssuedTransfer) -> IssuedTransfer:
+        need, due = each.need, each.due
+        if need.direction != "store" or last[each.buffer] > due:
+            return each
+        queued[due] = queued.get(due, 0) + cycles.of(need)
+        size, waits = emission.buffers[each.buffer].bytes, queued[due]
+        shares = loaded.get(need.part.name, ())
+        before = min((at for share, at in shares if at > due and share.overlaps(need.part.share)), default=len(left))
+        chain, position = emission.straight_chain, due
+        while waits > 0 and position + 1 < min(before, len(chain)) and left[position + 1] >= size:
+            if chain[position + 1] != chain[due]:
+                break
+            position += 1
+            left[position] -= size
+            waits -= computes[position]
+        return replace(each, due=position)
+
+    return [later(each) for each in issued]

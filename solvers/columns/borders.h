@@ -42,7 +42,10 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
     const Int free = around.alone ? std::min(around.capacity - move.after_bytes, room - keys[END])
                                   : around.capacity - std::max(move.after_bytes, keys[END]);
     const Int later = std::min(around.ahead_after.in(std::max<Int>(0, free)), way.most_after);
-    const Int most_after = std::min(std::min(later, around.later) + move.early_after, around.most) - way.last;
+    const Int after = std::min(std::min(later, around.later) + move.early_after, around.most);
+    const Int most_after = after - way.last;
+    // What is ahead before is for this stretch, or it is ahead after, too.
+    const Int most_before = std::min(std::min(ahead, loads + around.later) + move.early, after + loads + move.leaving);
     const Int least = -std::min(move.behind_after, pending);
     const Int waits = std::max<Int>(0, least - most_after);  // For the stores that no step hides.
     return {move.before,
@@ -50,7 +53,7 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
             needed,
             keys[CYCLES] + waits,
             loads + keys[STORES] + move.leaving,
-            std::min(std::min(ahead, loads + around.later) + move.early, around.most),
+            std::min(most_before, around.most),
             most_after + waits,
             least,
             way.beyond,

@@ -76,6 +76,8 @@ class _Arrival(NamedTuple):
     """The tensors that are not there, and the cycles to store them."""
     written: list[tuple[int, int]]
     """Those there that have been read before, with the bits of ``_State.number`` for being nowhere else."""
+    leaving: list[tuple[int, int]]
+    """Those of all tracked tensors that are not there or may leave later, and the cycles to store them."""
     early: list[tuple[int, int, bool]]
     """Those there that are needed after the next run, the cycles to store them, and whether no run has read
     them: then they are in SharedMemory alone."""
@@ -176,6 +178,7 @@ class Residents:
             self.results_before[border] + sum(t.store for t in tracked if id(t) not in names),
             [(id(t), t.store) for t in tracked if id(t) not in names],
             [(id(t), 1 << len(tracked) + bit) for bit, t in enumerate(written) if id(t) in names],
+            [(id(t), t.store) for t in tracked if id(t) not in names or t.last != border],
             [(id(t), t.store, border <= t.reads[0]) for t in there if t.last != border],
         )
 
@@ -183,7 +186,6 @@ class Residents:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
         between = self._between(start, stop)
         results, read, new = between.results, between.read, between.new
-        ends = [(id(t), t.store) for t in self.tracked[stop]]
         passing = {id(t): t.store for t in self.tracked[start] if read.get(id(t))}
         arrivals = [
             (each, results + sum(store for name, store in each.gone if name in new))
@@ -194,7 +196,6 @@ class Residents:
             back = before.away - read.keys()
             again = [(name, store) for name, store in passing.items() if name in before.away]
             dirty = before.dirty | new
-            early = sum(store for name, store in ends if name in before.dirty)
             for after, stores in arrivals:
                 if back & after.there:
                     continue  # Nobody loads what would come back.
@@ -209,7 +210,7 @@ class Residents:
                     before.behind,
                     sum(store for name, store in again if name not in after.there),
                     after.behind,
-                    early,
+                    sum(store for name, store in after.leaving if name in before.dirty),
                     # A tensor may be stored long before it leaves, if it is needed after the next run.
                     sum(store for name, store, unread in after.early if unread or name in dirty),
                 )

@@ -200,9 +200,9 @@ def _later(
     left: list[int],
     tensors: TensorIssuer,
 ) -> list[IssuedTransfer]:
-    """Wait later for the last stores of buffers that no further step touches: by as many steps as they take,
-    where nothing stored is loaded again by then and there are bytes ``left``."""
-    cycles, computes = TransferTimes(memory.chip), [step.cycles for step in steps(emission.body)]
+    """Wait later for the last stores of buffers that no further step touches: until they end if steps wait for
+    nothing, where nothing stored is loaded again by then and there are bytes ``left``."""
+    cycles, ended = TransferTimes(memory.chip), [*accumulate(step.cycles for step in steps(emission.body))]
     last: dict[str, int] = {}
     loaded: dict[str, list[tuple[Share, int]]] = {}
     for each in issued:
@@ -211,24 +211,22 @@ def _later(
             loaded.setdefault(each.need.part.name, []).append((each.need.part.share, each.issue))
     for name, touches in tensors.touches.items():
         last[name] = max(last.get(name, -1), *(at for at, _ in touches))
-    queued: dict[int, int] = {}
-    """Cycles of the stores that the NPU waits for at a step."""
-
-    def later(each: IssuedTransfer) -> IssuedTransfer:
-        need, due = each.need, each.due
-        if need.direction != "store" or last[each.buffer] > due:
-            return each
-        queued[due] = queued.get(due, 0) + cycles.of(need)
-        size, waits = emission.buffers[each.buffer].bytes, queued[due]
-        shares = loaded.get(need.part.name, ())
-        before = min((at for share, at in shares if at > due and share.overlaps(need.part.share)), default=len(left))
-        chain, position = emission.straight_chain, due
-        while waits > 0 and position + 1 < min(before, len(chain)) and left[position + 1] >= size:
-            if chain[position + 1] != chain[due]:
+    found, clock = list(issued), 0
+    for number in sorted(range(len(issued)), key=lambda number: issued[number].issue):
+        each = issued[number]
+        need, position = each.need, each.due
+        if need.direction != "store":
+            continue
+        clock = max(clock, ended[each.issue]) + cycles.of(need)
+        if last[each.buffer] > position:
+            continue
+        size, shares = emission.buffers[each.buffer].bytes, loaded.get(need.part.name, ())
+        loads = (at for share, at in shares if at > position and share.overlaps(need.part.share))
+        stop = min(loads, default=len(ended))
+        while ended[position] < clock and position + 1 < stop and left[position + 1] >= size:
+            if emission.straight_chain[position + 1] != emission.straight_chain[each.due]:
                 break
             position += 1
             left[position] -= size
-            waits -= computes[position]
-        return replace(each, due=position)
-
-    return [later(each) for each in issued]
+        found[number] = replace(each, due=position)
+    return found

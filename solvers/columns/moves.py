@@ -157,7 +157,7 @@ class _Moves:
             return PASSES
         if tensor.until is not None and self.start > tensor.until:
             return FREE  # It may be part of another one.
-        late = LATE * (tensor.made is not None and tensor.made == self.start - 1)
+        late = LATE * (tensor.complete is not None and tensor.complete == self.start - 1)
         if not before and not after:
             # What nobody needs is not stored.
             free = id(tensor) in self.untracked or not (tensor.reads or tensor.stored)

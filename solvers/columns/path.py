@@ -454,5 +454,6 @@ def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: in
         ahead_after = min(int(amounts.ahead_in(after, stop)), later) + move.early_after
         moved = loads + move.stores + move.leaving
         ends = min(ahead, amounts.most), min(ahead_after, amounts.most)
-        rows.append((move.before, move.after, -behind, cycles, moved, *ends, least, -NEVER, 0, 0, 0, 0, 0))
+        waits = cycles + (move.at_once if columns.for_plan else 0)
+        rows.append((move.before, move.after, -behind, waits, moved, *ends, least, -NEVER, 0, 0, 0, 0, 0))
     return np.array(rows, np.int64).reshape(-1, COLUMNS + 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import prod
-from operator import add, mul
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class FluidAmounts:
             for t in problem.tensors
             if t.made is not None
         )
-        every = self.loads_after[0] + sum(stores)
+        every = max(self.loads_after) + sum(stores)
         # Bytes that are stored early take room instead of loads, but each of these stores has a set-up.
         room = int(self.ahead_in(np.array(problem.capacity), 0)) + (TRACKED + len(FURTHER)) * problem.set_up
         self.most = max(1, min(room, every))
@@ -71,13 +71,20 @@ class FluidAmounts:
         return tensor.made is None or id(tensor) in self.followed
 
     def _loads_after(self) -> list[int]:
-        ops = self.problem.ops
-        loads = [self.weights_alone(run) + self.loaded(op.weights) + 2 for run, op in enumerate(ops)]
-        for tensor in filter(self._may_move, self.problem.tensors):
+        """DMA cycles of the loads of the runs from each one on that may come before it: of tensors that are
+        made by then."""
+        problem, count = self.problem, self.count
+        change = [0] * (count + 1)
+        for run, op in enumerate(problem.ops):
+            change[0] += self.times[run] * (self.weights_alone(run) + self.loaded(op.weights) + 2)
+            change[run + 1] -= self.times[run] * (self.weights_alone(run) + self.loaded(op.weights) + 2)
+        for tensor in filter(self._may_move, problem.tensors):
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
-                loads[run] += cycles
-        every = map(mul, reversed(loads), reversed(self.times))
-        return list(accumulate(every, initial=0))[::-1]
+                # Of runs that repeat, later ones load what earlier ones have made.
+                made = None if problem.repeats else tensor.complete
+                change[0 if made is None else made + 1] += self.times[run] * cycles
+                change[run + 1] -= self.times[run] * cycles
+        return list(accumulate(change))
 
     def _sizes_ahead(self, border: int, later: int) -> list[tuple[int, int]]:
         """The least bytes of each load of the runs from ``later`` on that may come before a border, and how
@@ -85,7 +92,7 @@ class FluidAmounts:
         sizes = [
             (self._least_bytes(cycles), self._times_read(tensor, run))
             for tensor in self.problem.tensors
-            if tensor.made is None or tensor.made < border
+            if tensor.complete is None or tensor.complete < border
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True)
             if cycles and run >= later
         ]

@@ -46,6 +46,11 @@ class FluidTensor:
     """The run that completes it, up to which it stays."""
 
     @property
+    def complete(self) -> int | None:
+        """The run that makes it, or completes it."""
+        return self.made if self.held is None else self.held
+
+    @property
     def last(self) -> int | None:
         """The last run up to which it has bytes of its own and is needed; None where nothing reads it."""
         if not self.reads:

@@ -48,6 +48,8 @@ class Move(NamedTuple):
     """DMA cycles of stores that may have come before, of tensors that leave meanwhile or later."""
     early_after: int
     """The same after."""
+    at_once: int
+    """DMA cycles of stores of tensors that leave when they are complete, and that the next run loads."""
 
 
 class _State(NamedTuple):
@@ -133,8 +135,8 @@ class Residents:
                 self.reading[run].append((tensor, cycles))
             if tensor.made is not None:
                 self.making[tensor.made].append(tensor)
-            if tensor.made is not None and tensor.stored:
-                self.completing[tensor.made if tensor.held is None else tensor.held].append(tensor)
+            if tensor.complete is not None and tensor.stored:
+                self.completing[tensor.complete].append(tensor)
         results = (sum(tensor.stored for tensor in completed) for completed in self.completing)
         self.results_before = list(accumulate(results, initial=0))
         """DMA cycles to store the results that are complete before each border."""
@@ -179,13 +181,19 @@ class Residents:
             [(id(t), t.store) for t in tracked if id(t) not in names],
             [(id(t), 1 << len(tracked) + bit) for bit, t in enumerate(written) if id(t) in names],
             [(id(t), t.store) for t in tracked if id(t) not in names or t.last != border],
-            [(id(t), t.store, border <= t.reads[0]) for t in there if t.last != border],
+            [
+                (id(t), t.store, border <= t.reads[0])
+                for t in there
+                if t.last != border and (t.held is None or border > t.held)
+            ],
         )
 
     def moves(self, start: int, stop: int) -> Iterator[Move]:
         """Yield what may be in SharedMemory at both borders, with the transfers that this takes."""
         between = self._between(start, stop)
         results, read, new = between.results, between.read, between.new
+        unfinished = {id(t) for t in self.tracked[start] if t.held is not None and start <= t.held}
+        at_once = {id(t) for t in self.tracked[stop] if t.complete == stop - 1 and stop in t.reads}
         passing = {id(t): t.store for t in self.tracked[start] if read.get(id(t))}
         arrivals = [
             (each, results + sum(store for name, store in each.gone if name in new))
@@ -210,9 +218,10 @@ class Residents:
                     before.behind,
                     sum(store for name, store in again if name not in after.there),
                     after.behind,
-                    sum(store for name, store in after.leaving if name in before.dirty),
+                    sum(store for name, store in after.leaving if name in before.dirty - unfinished),
                     # A tensor may be stored long before it leaves, if it is needed after the next run.
                     sum(store for name, store, unread in after.early if unread or name in dirty),
+                    sum(store for name, store in after.gone if name in before.dirty & at_once),
                 )
 
     def _between(self, start: int, stop: int) -> _Transit:

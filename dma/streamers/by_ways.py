@@ -200,8 +200,8 @@ def _later(
     left: list[int],
     tensors: TensorIssuer,
 ) -> list[IssuedTransfer]:
-    """Wait later for the last stores of buffers that no further step touches: until they end if steps wait for
-    nothing, where nothing stored is loaded again by then and there are bytes ``left``."""
+    """Wait later for the last stores of buffers that no further step touches: until they end if steps wait
+    for nothing, where nothing stored is loaded again by then and there are bytes ``left``."""
     cycles, ended = TransferTimes(memory.chip), [*accumulate(step.cycles for step in steps(emission.body))]
     last: dict[str, int] = {}
     loaded: dict[str, list[tuple[Share, int]]] = {}

@@ -137,6 +137,22 @@ def test_results_that_are_made_in_parts_are_stored() -> None:
     assert found.path_cycles == pytest.approx(found.trace.cycles, rel=0.02)
 
 
+def test_no_step_waits_for_a_store_while_there_is_room() -> None:
+    """The store of a result takes as long as several of the steps after it: only the first one hid it."""
+    builder = ProgramBuilder("stored")
+    value = builder.conv("large", builder.input("x", (1, 4, 64, 64)), 32, 1)
+    builder.output(value)
+    for number in range(6):
+        value = builder.conv(f"small{number}", value, 4, 3)
+    builder.output(value)
+    request = PlanRequest(reuse(builder.build(), "all"), load_chip("stm32n6"), cascade=CASCADE_OFF)
+    found = plan_by_ways(request, {})
+    assert found is not None
+    assert found.trace is not None
+    waits = {event.op for event in found.trace.of("npu") if event.cause == "output"}
+    assert waits <= {"small5"}
+
+
 def test_an_op_is_computed_in_stripes_where_that_is_faster_though_everything_stays() -> None:
     """A layer of BlazeFace takes 15,182 cycles as a whole."""
     builder = ProgramBuilder("faster")

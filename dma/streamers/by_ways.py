@@ -28,8 +28,8 @@ NAME = "shortest-path"
 UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 """That of an op that no path has."""
 QUARTERS = (4, 3, 2, 0)
-"""The quarters of the free memory that weights may take before they are needed: the less, the easier buffers
-are packed."""
+"""The quarters of the free memory that stores may take after the step that makes what they store, and weights
+before they are needed: the less, the easier buffers are packed."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -118,8 +118,9 @@ def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], 
     taken = _bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
-    others = _later(memory, emission, others, left, tensors)
-    room = [size + max(0, more) * quarters // 4 for size, more in zip(own, left, strict=True)]
+    spare = [max(0, more) * quarters // 4 for more in left]
+    others = _later(memory, emission, others, spare, tensors)
+    room = [size + more for size, more in zip(own, spare, strict=True)]
     alone = _alone(emission, own, left)
     issued, buffers = in_idle_time(memory, emission, others, room, alone)
     return IssuePlan([*others, *issued], buffers)

@@ -18,6 +18,7 @@ from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
 from chipmodel.pipeline.quickest import QuickestPlan, packed, packer_limits
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from dma.columns.ladder import FOR_TIME, Cascades
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
@@ -91,8 +92,10 @@ def least_plan_in(request: PlanRequest, ways: FastestWays) -> tuple[Program, Pla
     are needed, packed into as little memory as is found; None where there is none."""
     asked = replace(request, chip=request.chip.with_memory(ways.bytes), spill=False)
     for program, schedule in schedules_in(asked, asked.program, ways, QUARTERS[-1:]):
-        named = with_readable_names(program, schedule)
-        return program, packed(asked, named, packer_limits(asked, perf_counter()))
+        limits = packer_limits(asked, perf_counter())
+        planned = packed(asked, with_readable_names(program, schedule), limits)
+        fits = planned.solved.peak <= ways.bytes
+        return program, planned if fits else with_smallest_peak(planned, asked, limits)
     return None
 
 

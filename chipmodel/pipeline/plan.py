@@ -20,7 +20,6 @@ from chipmodel.model.live_sets import largest_alive, live_bytes_curve
 from chipmodel.model.plan import Problem
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
-from chipmodel.passes.liveness import scopes
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.estimate import plan_or_estimate
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
@@ -28,12 +27,11 @@ from chipmodel.pipeline.plugin_check import refuse_wrong_plan
 from chipmodel.pipeline.quickest import packer_limits
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
+from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.verify.fast_offsets import check_fast
 from dma.residency.tool_pools import as_tool_keeps
-from solvers.branches.mergers import merge_arms, packer_of_merge
-from solvers.core.anytime import status_of
-from solvers.core.outcome import Limits
+from solvers.branches.mergers import packer_of_merge
 from solvers.registry import packer_named
 
 LARGEST_CUT = 1 << 28
@@ -193,36 +191,3 @@ def _checked(planned: Planned, request: PlanRequest) -> Planned:
     if faults:
         raise AssertionError(f"packer {request.packer} made a wrong plan: {faults[0]}")
     return planned
-
-
-def with_smallest_peak(planned: Planned, request: PlanRequest, limits: Limits) -> Planned:
-    """``planned``, its schedule and so its packing problem the same, with the lowest peak that the request's
-    packer finds within ``limits``.
-
-    Left as they are: an optimal plan, the plan of a packer that does not search (the capacity is no aim for
-    it), and that of merge ``exact``, which did not stop at the first plan that fits.
-    """
-    known = planned.solved
-    if known.status == "optimal" or not packer_named(request.packer).searches or request.merge == "exact":
-        return planned
-    free = replace(planned.problem, capacity=None)
-    section = scopes(planned.schedule.body).section
-    found = merge_arms(free, section, request.packer, request.merge, limits)
-    best = found if _lower(found.peak, known.peak) else known
-    bound = found if found.lower_bound >= known.lower_bound else known
-    solved = replace(
-        best,
-        lower_bound=bound.lower_bound,
-        certificate=bound.certificate,
-        proof=bound.proof,
-        status=status_of(free, best.peak, bound.lower_bound) if best.peak else best.status,
-        seconds=known.seconds + found.seconds,
-        nodes=known.nodes + found.nodes,
-        trajectory=found.trajectory,
-    )
-    return replace(planned, solved=solved, trace=None)  # The trace is of the offsets before.
-
-
-def _lower(found: int, known: int) -> bool:
-    """Whether the peak ``found`` is to be preferred to ``known``; 0 stands for no plan."""
-    return bool(found) and (found <= known or not known)

@@ -14,10 +14,11 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.nesting import Section
 from chipmodel.model.plan import Problem, Solved
 from chipmodel.pipeline.by_ways import least_plan_in
-from chipmodel.pipeline.plan import plan, with_smallest_peak
+from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.smallest_memory import smallest_memory
+from chipmodel.pipeline.smallest_peak import with_smallest_peak
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.studies.answer import WorkerCache, answer
 from chipmodel.studies.workload import load_workload
@@ -142,7 +143,7 @@ def test_a_plan_is_never_given_up_for_a_higher_one(monkeypatch: pytest.MonkeyPat
 
     first = plan(asked("exact"))
     doubted = replace(first, solved=replace(first.solved, status="feasible", lower_bound=1))
-    monkeypatch.setattr("chipmodel.pipeline.plan.merge_arms", hasty)
+    monkeypatch.setattr("chipmodel.pipeline.smallest_peak.merge_arms", hasty)
     found = with_smallest_peak(doubted, asked("exact"), LIMITS).solved
     assert found.plan == first.solved.plan
     # The bound of either holds for both.

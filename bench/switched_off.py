@@ -47,8 +47,8 @@ STEPS: Mapping[str, tuple[str, object]] = {
         lambda request, attempt, fits: attempt(request),
     ),
     "rows in place": (
-        "chipmodel.pipeline.rows_choice._RowsSearch.best",
-        lambda search, found: found,
+        "chipmodel.pipeline.rows_choice._by_rows",
+        lambda request: (),
     ),
     "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),
     "weights in idle time": (

@@ -36,6 +36,7 @@ def plan_in_rounds(
     simulated: Mapping[str, str] | None = None,
     cascaded: Program | None = None,
     portfolio: StreamerPortfolio | None = None,
+    best: Planned | None = None,
 ) -> Planned:
     """The first plan that fits, the fastest one where the portfolio chooses by cycles, or else the one with
     the smallest peak. Raises DoesNotFit where no schedule is found at all, or where the plan computes more
@@ -43,12 +44,12 @@ def plan_in_rounds(
 
     ``simulated`` is the path along which plans are compared; None: the first plan that fits is chosen.
     ``cascaded`` is the program with some of its ops as cascades. ``portfolio`` is used in place of the
-    streamer of the request.
+    streamer of the request. The ``best`` plan so far is the answer where no other one is better.
     """
     program, size = cascaded or request.program, request.chip.shared_memory.bytes
     until = request.deadline.share(SCHEDULES_SHARE)
     race = StreamerRace(_asked(request, program), portfolio or streamer_named(request.streamer), until)
-    tried = QuickestPlan(request, simulated if race.portfolio.chooses_by_cycles else None)
+    tried = QuickestPlan(request, simulated if race.portfolio.chooses_by_cycles else None, best)
     most = ROUNDS * len(race.portfolio.candidates)
     while len(tried.attempts) < most and (entry := race.next()):
         if tried.fits(entry.budget, program, entry.schedule):

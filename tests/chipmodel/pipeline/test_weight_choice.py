@@ -11,13 +11,11 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of
 from chipmodel.pipeline.request import PlanRequest
-from chipmodel.pipeline.rows_choice import estimated_cycles
 from chipmodel.pipeline.run import run
 from chipmodel.pipeline.weight_choice import with_chosen_weights
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from chipmodel.verify.plan_file import verify_file
-from dma.residency.rows_in_place import RowsTable
 from solvers.core.deadline import Deadline
 from workloads.load import load
 
@@ -102,19 +100,6 @@ def request_of_rows(size: int, streamer: str = "weight-pipeline") -> PlanRequest
 
 def cycles(asked: PlanRequest) -> int:
     return simulate(plan(asked).commands, asked.chip, {}).cycles
-
-
-def test_the_estimate_knows_where_weights_have_no_room() -> None:
-    """Two ops' weights of 5,184 B fit next to tensors of 11,200 B, so that all are loaded ahead; next to
-    11,520 B they do not. With less memory 4,352 B are loaded for each of three steps."""
-    table = RowsTable(request_of_rows(1).program, CHIP.with_memory(16_384))
-    good, larger = table.chosen(11_255), table.chosen(11_585)
-    assert (good["conv2.pointwise"].bytes, larger["conv2.depthwise"].bytes) == (11_200, 11_520)
-    assert sum(each.cycles for each in larger.values()) < sum(each.cycles for each in good.values())
-    assert estimated_cycles(table, good) < 0.7 * estimated_cycles(table, larger)
-    assert estimated_cycles(table, good) < 0.7 * estimated_cycles(table, {})
-    less = RowsTable(table.program, CHIP.with_memory(12_192))
-    assert estimated_cycles(less, good) > 3 * estimated_cycles(table, good)
 
 
 @pytest.mark.parametrize("change", [{"rows_in_place": False}, {"cascade": "off"}])

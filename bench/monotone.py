@@ -6,9 +6,10 @@
 Of each network on each chip a row of sizes of SharedMemory, from a quarter of the least at which
 ``ping-pong`` sends nothing out to four times that. A step is slower where its plan takes more cycles than
 that of *any* smaller size. At half of the least, the Psram's clock is raised in steps. With ``--programs``,
-a random program on a random small chip, and the same chip with one number improved. Printed is every slower
-step; at the end how many there were, by how much, and CPU seconds of a plan. ``--bounds`` counts where the
-bound on cycles rises, too.
+a random program on a random small chip, and the same chip with one number improved. Printed is every step
+that is slower if nothing is known of others; at the end how many there were, by how much, at how many the
+fastest plan of the steps before is no faster either, as ``sensitivity`` and ``memory`` have it, and CPU
+seconds of a plan. ``--bounds`` counts where the bound on cycles rises, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import median
 
+from chipmodel.answers.result import Result
 from chipmodel.bounds.time_bound import time_bound
+from chipmodel.comparison.known_plans import on_chip
 from chipmodel.errors import DoesNotFit
 from chipmodel.hardware.chip import Chip, Dma
 from chipmodel.hardware.chip_file import load_chip
@@ -87,14 +90,16 @@ class Tally:
     streamer: str
     steps: int = 0
     slower: list[float] = field(default_factory=list[float])
+    still: int = 0
+    """Steps at which the plan that was the fastest takes longer than it did."""
     lost: int = 0
     """Steps at which nothing fits although something did before."""
     bounds: int = 0
     """Steps at which a bound rises."""
     seconds: list[float] = field(default_factory=list[float])
 
-    def cycles(self, program: Program, chip: Chip) -> int | None:
-        """Cycles of a plan; None where none fits."""
+    def plan(self, program: Program, chip: Chip) -> Result | None:
+        """A simulated plan; None where none fits."""
         began = time.process_time()
         try:
             result = run(PlanRequest(program, chip, streamer=self.streamer, cascade=CASCADE_AUTO))
@@ -102,23 +107,19 @@ class Tally:
             return None
         finally:
             self.seconds.append(time.process_time() - began)
-        return result.trace.cycles if result.fits else None
+        return result if result.fits else None
 
     def row(self, program: Program, chips: Sequence[Named], bounded: bool) -> Iterator[str]:
         """Yield the steps at which more is slower, ``chips`` from the worst to the best."""
-        fastest: tuple[int, str] | None = None
+        fastest: tuple[Result, str] | None = None
         least: int | None = None
         for name, chip in chips:
-            cycles = self.cycles(program, chip)
+            found = self.plan(program, chip)
             self.steps += fastest is not None
-            if fastest and cycles is None:
-                self.lost += 1
-                yield f"{fastest[1]} {fastest[0]:,} -> {name} does not fit"
-            elif fastest and cycles and cycles > fastest[0]:
-                self.slower.append(cycles / fastest[0] - 1)
-                yield f"{fastest[1]} {fastest[0]:,} -> {name} {cycles:,}, {self.slower[-1]:.2%} more"
-            if cycles and (fastest is None or cycles < fastest[0]):
-                fastest = cycles, name
+            if fastest:
+                yield from self._step(*fastest, found, name, chip)
+            if found and (fastest is None or found.trace.cycles < fastest[0].trace.cycles):
+                fastest = found, name
             if bounded:
                 bound = time_bound(program, chip, {}, cascades=True).cycles
                 if least is not None and bound > least:
@@ -126,11 +127,27 @@ class Tally:
                     yield f"BOUND {least:,} -> {name} {bound:,}"
                 least = bound if least is None else min(least, bound)
 
+    def _step(
+        self, before: Result, name_before: str, found: Result | None, name: str, chip: Chip
+    ) -> Iterator[str]:
+        """Count a step, and yield it if it is slower."""
+        most, known = before.trace.cycles, on_chip(before, chip)
+        self.still += (found is None or found.trace.cycles > most) and (
+            known is None or known.trace.cycles > most
+        )
+        if found is None:
+            self.lost += 1
+            yield f"{name_before} {most:,} -> {name} does not fit"
+        elif found.trace.cycles > most:
+            self.slower.append(found.trace.cycles / most - 1)
+            yield f"{name_before} {most:,} -> {name} {found.trace.cycles:,}, {self.slower[-1]:.2%} more"
+
     def __str__(self) -> str:
         said = f"slower at {len(self.slower)} of {self.steps} steps"
         if self.slower:
             said += f" ({sum(each > 0.01 for each in self.slower)} by more than 1 %"
             said += f", median {median(self.slower):.2%}, at most {max(self.slower):.2%})"
+        said += f", with the plans before known at {self.still}"
         if self.lost:
             said += f", no plan fits any more at {self.lost}"
         if self.bounds:

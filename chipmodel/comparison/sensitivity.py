@@ -8,13 +8,11 @@ from math import ceil, floor
 
 from chipmodel.answers.result import Result
 from chipmodel.answers.sensitivity import CUT_SHORT, SensitivityAnswer, VariedField, VariedRun
+from chipmodel.comparison.known_plans import on_chip
 from chipmodel.errors import BadInput, DoesNotFit, Place
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import Field, field_at, read_number
-from chipmodel.machine.simulate import simulate
-from chipmodel.model.fit import plan_fit
-from chipmodel.passes.lower import lower
 from chipmodel.terminal.progress import Say
 
 Run = Callable[[Chip], Result]
@@ -91,17 +89,5 @@ def _run(run: Run, base: Result, chip: Chip, setting: str, cut_short: Callable[[
         return VariedRun(value, reason=CUT_SHORT)
     if not result.fits:
         return VariedRun(value, reason="does not fit")
-    return VariedRun(value, varied.milliseconds(min(result.trace.cycles, _known_cycles(base, result))))
-
-
-def _known_cycles(base: Result, result: Result) -> int:
-    """Cycles that the plan of the chip as it is takes on the chip of ``result``, if that has room for it and
-    runs the same program; else those of ``result``."""
-    chip = result.chip
-    same = base.program == result.program and not base.cores and not result.cores
-    same = same and chip.npu == base.chip.npu  # whose cycles are in the commands
-    if not same or chip.shared_memory.alignment != base.chip.shared_memory.alignment:
-        return result.trace.cycles
-    if not plan_fit(base.program, chip, base.schedule, base.solved.peak).fits:
-        return result.trace.cycles
-    return simulate(lower(base.schedule, base.solved.plan), chip, base.trace.path).cycles
+    runs = [result.trace, *([known.trace] if (known := on_chip(base, varied)) else [])]
+    return VariedRun(value, varied.milliseconds(min(trace.cycles for trace in runs)))

@@ -5,8 +5,7 @@ As the memories are private, each core has a packing problem of its own. Each op
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chipmodel.answers.result import CorePlan, Result
@@ -23,7 +22,7 @@ from chipmodel.model.time_bound import TimeBound
 from chipmodel.model.trace import Trace
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.cascade_search import named_cascades
-from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF
+from chipmodel.pipeline.choices import CASCADE_OFF
 from chipmodel.pipeline.finer_cuts import with_finer_cuts
 from chipmodel.pipeline.partition import balanced, on_one_core
 from chipmodel.pipeline.plan import plan_as_cut, plan_as_placed
@@ -227,39 +226,15 @@ def _try_streamer(request: PlanRequest, choices: Mapping[str, str], partition: _
     """The plans of all cores and their simulation. A streamer that chooses by cycles sees one core at a time
     and so only forecasts; it is compared with ``sync`` here, of which it is never slower."""
     found = [_simulated(request, choices, partition)]
-    streamer = streamer_named(request.streamer)
-    if streamer.chooses_by_cycles:
+    if streamer_named(request.streamer).chooses_by_cycles:
         found.append(_simulated(replace(request, streamer="sync"), choices, partition))
-    if request.cascade == CASCADE_AUTO and not streamer.searches_offsets and _moves(found[0]):
-        found += _other_cascades(request, choices, partition)
     return min(found, key=lambda tried: _rank(request, tried))
 
 
-def _moves(tried: _Tried) -> bool:
-    """Whether tensors leave SharedMemory on some core, or would without cascades."""
-    return any(plan.schedule.moves_tensors or plan.schedule.cascades for plan in tried.plans)
-
-
-def _other_cascades(
-    request: PlanRequest, choices: Mapping[str, str], partition: _Partition
-) -> Iterator[_Tried]:
-    """Plans with the cascades that are best where each core has its part of the Psram's time only, and
-    without any. A core that is planned for itself takes the Psram for its own, where cascades save less."""
-    chip = request.chip
-    for planning in (
-        request.with_chip(replace(chip, core_mhz=chip.core_mhz * chip.cores)),
-        replace(request, cascade=CASCADE_OFF),
-    ):
-        with suppress(DoesNotFit):
-            yield _simulated(planning, choices, partition, chip)
-
-
-def _simulated(
-    request: PlanRequest, choices: Mapping[str, str], partition: _Partition, chip: Chip | None = None
-) -> _Tried:
-    """The plans that ``request`` asks for, simulated on ``chip``; None: on the request's."""
+def _simulated(request: PlanRequest, choices: Mapping[str, str], partition: _Partition) -> _Tried:
+    """The plans of all cores, simulated."""
     plans = plan_cores(replace(request, program=partition.program), partition.core_of)
-    trace = simulate_cores([p.commands for p in plans], chip or request.chip, choices)
+    trace = simulate_cores([p.commands for p in plans], request.chip, choices)
     return _Tried(partition, plans, trace)
 
 

@@ -17,10 +17,6 @@ from typing import NamedTuple
 from chipmodel.records import dataclass
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
-MAX_BEHIND = 16
-"""Fixed loads, evenly spread over a chain, the last one among them, behind which the first weights are tried
-(assumed)."""
-
 
 class WeightSlice(NamedTuple):
     """Weights of ``bytes`` that the steps ``first`` to ``last`` read; their load takes ``cycles``."""
@@ -48,8 +44,8 @@ class StepChain:
 
 def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
     """Return the position at which each slice's load is issued, at the latest at the slice's first reader."""
-    positions, timing = _fastest(chain)
-    return _put_off(chain, jitter, positions, timing)
+    positions = earliest(chain)
+    return _put_off(chain, jitter, positions, forecast_of(chain, positions))
 
 
 def put_off(chain: StepChain, positions: Sequence[int]) -> list[int]:
@@ -71,23 +67,21 @@ def forecast_of(chain: StepChain, positions: Sequence[int]) -> ChainForecast:
     return ChainForecast(timing.ready, timing.starts, tuple(reached), tuple(ends), timing.end)
 
 
-def earliest(chain: StepChain, ahead: int) -> list[int]:
-    """Return the first positions at which the slices fit, each at most ``ahead`` before it is needed."""
+def earliest(chain: StepChain) -> list[int]:
+    """Return the first positions at which the slices fit."""
     result: list[int] = []
     position = chain.first
-    for index, (_, end, full) in enumerate(_ends(chain)):
+    for end, full in _ends(chain):
         blocking = bisect_left(full, end, key=lambda entry: entry[1])
         position = max(position, full[blocking - 1][0] + 1 if blocking else chain.first)
-        if index >= ahead:
-            position = max(position, chain.slices[index - ahead].first)
         result.append(position)
     return result
 
 
-def _ends(chain: StepChain) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-    """For each slice the bytes of weights loaded before and after it, since the start, and what blocks them:
-    pairs of a step and the bytes that may have been loaded by then. Both grow along the list, because a later
-    step with fewer bytes makes an earlier one with more irrelevant."""
+def _ends(chain: StepChain) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """For each slice the bytes of weights loaded with it, since the start, and what blocks them: pairs of a
+    step and the bytes that may have been loaded by then. Both grow along the list, because a later step with
+    fewer bytes makes an earlier one with more irrelevant."""
     loaded = list(accumulate((s.bytes for s in chain.slices), initial=0))
     gone = _used_up(chain)
     full: list[tuple[int, int]] = []
@@ -99,7 +93,7 @@ def _ends(chain: StepChain) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
                 full.pop()
             full.append((step, limit))
         seen = max(seen, each.first)
-        yield loaded[index], loaded[index + 1], full
+        yield loaded[index + 1], full
 
 
 def _used_up(chain: StepChain) -> list[int]:
@@ -111,26 +105,6 @@ def _used_up(chain: StepChain) -> list[int]:
             index += 1
         result.append(index)
     return result
-
-
-def _fastest(chain: StepChain) -> tuple[list[int], ChainForecast]:
-    """The fastest of several forecasts that load further and further ahead, or as early as they may behind
-    more and more of the fixed loads. Loading later can be faster only where other transfers wait for the
-    weights."""
-    count = len(chain.slices)
-    most = best = earliest(chain, count)
-    timing = forecast_of(chain, most)
-    ahead = [earliest(chain, 4**power) for power in range(count.bit_length()) if 4**power < count]
-    loads = sorted({move.issue for move in chain.fixed if move.direction == "load"})
-    behind = [
-        [min(max(early, issue), each.first) for early, each in zip(most, chain.slices, strict=True)]
-        for issue in loads[:: -(len(loads) // MAX_BEHIND + 1)]
-    ]
-    for positions in [*ahead, *behind] if chain.fixed else ():
-        tried = forecast_of(chain, positions)
-        if tried.end < timing.end:
-            best, timing = positions, tried
-    return best, timing
 
 
 def _put_off(chain: StepChain, jitter: int, positions: list[int], timing: ChainForecast) -> list[int]:

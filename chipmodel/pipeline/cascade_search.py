@@ -100,9 +100,10 @@ def _by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     if request.cascade == CASCADE_OFF or tight or not once:
         return plan_by_ways(_unhurried(request), path)
     alone = plan_by_ways(_unhurried(replace(request, cascade=CASCADE_OFF)), path)
-    bound = time_bound(program, chip, path, cascades=True)
-    if alone and alone.trace and alone.trace.cycles <= NEAR * bound.cycles:
-        return alone
+    if alone and alone.trace:
+        bound = time_bound(program, chip, path, cascades=True)
+        if alone.trace.cycles <= NEAR * bound.cycles:
+            return alone
     found = plan_by_ways(_unhurried(request), path, (alone and alone.path_cycles) or 0)
     plans = [each for each in (found, alone) if each]
     return min(plans, key=lambda each: rank(request, path, each), default=None)

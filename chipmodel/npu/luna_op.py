@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.luna_npu import LunaNpu
+from chipmodel.model.identity import Same
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.schedule import Phase, PhaseKind
-from chipmodel.model.work import Conv, Pool, SingleWork, Vector
+from chipmodel.model.work import Conv, Pool, SingleWork, Vector, Work
 from chipmodel.npu.array import kind_of_op
 from chipmodel.npu.luna import op_cost
 from chipmodel.npu.luna_convolution import least_further_cost
@@ -54,12 +56,19 @@ def _whole_cycles(parts: tuple[tuple[PhaseKind, Fraction], ...]) -> tuple[Phase,
 def least_luna_cycles(npu: Npu, luna: LunaNpu, op: Op, work: SingleWork, columns: bool) -> int:
     """The least core cycles of ``work`` in any parts, with ``columns`` of columns too. Parts may cost less
     than the whole op, because LUNA charges for each piece of an input that exceeds its buffer."""
-    bits = DTYPE_BITS[op.dtype]
-    cost = op_cost(replace(luna, input_buffer=1 << 60), op.kind, work, bits)
-    if not isinstance(op.work, Conv | Pool) or not isinstance(work, Conv | Pool):
+    bits, depthwise = DTYPE_BITS[op.dtype], bool(kind_of_op(npu, op).depthwise)
+    return _least_cycles(Same(luna), op.kind, op.work, work, bits, depthwise, columns)
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_cycles(
+    luna: Same[LunaNpu], kind: str, whole: Work, work: SingleWork, bits: int, depthwise: bool, columns: bool
+) -> int:
+    """Cached, as layers repeat, and several bounds ask for each."""
+    cost = op_cost(replace(luna.value, input_buffer=1 << 60), kind, work, bits)
+    if not isinstance(whole, Conv | Pool) or not isinstance(work, Conv | Pool):
         return int(cost.cycles)
-    if op.work.batch > 1:
+    if whole.batch > 1:
         return int(cost.cycles - cost.input_load)  # of several images the last input rows may never be read
-    depthwise = bool(kind_of_op(npu, op).depthwise)
-    groups = 1 if depthwise or isinstance(op.work, Pool) else op.work.groups
-    return int(cost.cycles + least_further_cost(luna, work, bits, groups, depthwise, columns))
+    groups = 1 if depthwise or isinstance(whole, Pool) else whole.groups
+    return int(cost.cycles + least_further_cost(luna.value, work, bits, groups, depthwise, columns))

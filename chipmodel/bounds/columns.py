@@ -173,8 +173,9 @@ def fastest_ways(
             fastest_path(*each, deadline=deadline, limits=limit, larger=known)
             for each, limit, known in zip(asked[begin:], within, larger, strict=True)
         ]
-        if None in others and within[0][1:] != NO_LIMITS[1:]:
-            return
+        beyond = None in others and within[0][1:] != NO_LIMITS[1:]
+        if beyond or (others and not any(others)):
+            return  # What has no way in so much memory has none in less.
         within = [PathLimits(tuple(int(each.cycles * n) for n in LIKELY) if each else ()) for each in others]
         larger = [one or other for one, other in zip(larger, others, strict=True)]
         for fastest in propose(*asked[0]) if propose else [others.pop(0)]:

@@ -43,16 +43,18 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. The path ``likely`` takes so many cycles at most. Raises TimeIsOver, and DoesNotFit where
     it computes more than the request allows."""
-    tried, slower = QuickestPlan(request, path), 0
+    tried, slower, first = QuickestPlan(request, path), 0, 0
     sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
     for program, found in fastest_forms(request, path, sizes, likely):
         tried.path_cycles = tried.path_cycles or found.cycles
-        last = try_in_ways(tried, program, found)
-        if last and last.fits and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
+        last = try_in_ways(tried, program, found, QUARTERS[first:])
+        if last and last.fits and not first and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
         slower = 0 if last is None or last.packed else slower + 1
         if slower == SLOWER:
             break
+        # In a little less memory hardly more than one of those is packed that were not.
+        first = max(0, first + (last.packed if last else 1) - (2 if last and last.fits else 1))
     return tried.answer()
 
 
@@ -65,10 +67,12 @@ class LastTried(NamedTuple):
     packed: int
 
 
-def try_in_ways(best: QuickestPlan, whole: Program, found: FastestWays) -> LastTried | None:
+def try_in_ways(
+    best: QuickestPlan, whole: Program, found: FastestWays, all_quarters: Sequence[int] = QUARTERS
+) -> LastTried | None:
     """Try schedules in some ways, until one fits or may not be faster; None where there is none."""
     tried: LastTried | None = None
-    for program, schedule in schedules_in(best.request, whole, found):
+    for program, schedule in schedules_in(best.request, whole, found, all_quarters):
         fits, packed = best.fits(found.bytes, program, schedule), tried.packed if tried else 0
         tried = LastTried(program, schedule, fits, packed + (best.last is not None))
         if fits or best.last is None:

@@ -96,8 +96,7 @@ class ListedWays:
         chain = self.own.chains.get(tuple(op.name for op in self.ops[start:stop]))
         return chain is not None and self.stretch(start, stop) is None
 
-    def _is_made_in_place(self, run: int) -> bool:
-        op = self.ops[run]
+    def _is_made_in_place(self, op: Op) -> bool:
         return bool(op.absorbs) and self.within.keys() >= {*op.inputs}
 
     def least_cycles(self, run: int) -> int:
@@ -122,9 +121,12 @@ class ListedWays:
         if not all(may_chain(self.ops[run]) for run in runs):
             return None
         names = tuple(self.ops[run].name for run in runs)
-        for run in filter(self._is_made_in_place, runs):
-            if not {*self.ops[run].inputs} <= {name for each in runs for name in self.ops[each].outputs}:
+        inside = {name for run in runs for name in self.ops[run].outputs}
+        for op in (self.ops[run] for run in runs):
+            if self._is_made_in_place(op) and not inside >= {*op.inputs}:
                 return None
+            if op.overwrites in self.within and op.overwrites not in inside:
+                return None  # Rows of it are still read when others are made, so it is not within the other.
         made = (name for run in runs for name in self.ops[run].outputs)
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         if self._cascades.chained and not leaving <= {*self.ops[stop - 1].outputs}:

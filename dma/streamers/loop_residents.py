@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -97,10 +98,9 @@ class ResidentSlice(NamedTuple):
         """The buffer of the slice, held for the loop."""
         return BufferSpec(self.need.buffer, self.need.bytes, self.loop, "weights")
 
-    def held(self, root: Section) -> list[int]:
+    def held(self, root: Section) -> tuple[Interval, ...]:
         """The positions at which its bytes are taken."""
-        taken = merged([self.loop, *in_flight(root, self.issue, self.need.first)])
-        return [position for each in taken for position in range(each.start, each.stop)]
+        return merged([self.loop, *in_flight(root, self.issue, self.need.first)])
 
 
 class LoopResidency:
@@ -143,8 +143,8 @@ class LoopResidency:
             ]
             whole = self._left_with(left, stays, slices)
             if whole is None:
-                held = {position for stay in stays for position in stay.held(self.root)}
-                capacity = min((left[position] for position in held), default=0)
+                held = merged([span for stay in stays for span in stay.held(self.root)])
+                capacity = min((min(left[span.start : span.stop]) for span in held), default=0)
                 offered = [KnapsackItem(stay.need.bytes, self._saved(loop, stay.need)) for stay in stays]
                 stays = [stays[number] for number in knapsack(offered, capacity)]
                 whole = self._left_with(left, stays, slices)
@@ -164,11 +164,15 @@ class LoopResidency:
     ) -> list[int] | None:
         """What ``stays`` leave of the bytes at each step; None where they do not fit. A step at which not
         even the slice that is read fits (negative bytes) is left as it is."""
-        left = [*before]
+        change = [0] * (len(before) + 1)
+        for need, _, _ in stays:
+            change[need.first] += 0 if slices else need.bytes
+            change[need.last + 1] -= 0 if slices else need.bytes
         for stay in stays:
-            for position in stay.held(self.root):
-                if slices or not stay.need.first <= position <= stay.need.last:
-                    left[position] -= stay.need.bytes
+            for span in stay.held(self.root):
+                change[span.start] -= stay.need.bytes
+                change[span.stop] += stay.need.bytes
+        left = [*map(add, before, accumulate(change))]
         short = any(now < min(was, 0) for now, was in zip(left, before, strict=True))
         return None if short else left
 
@@ -176,7 +180,8 @@ class LoopResidency:
         """The bytes that ``stays`` take at each step."""
         found = Counter[int]()
         for stay in stays:
-            found.update(dict.fromkeys(stay.held(self.root), stay.need.bytes))
+            for span in stay.held(self.root):
+                found.update(dict.fromkeys(range(span.start, span.stop), stay.need.bytes))
         return found
 
     def without(self, stays: Sequence[ResidentSlice]) -> Emission:

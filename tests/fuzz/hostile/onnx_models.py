@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.hostile.values import NAMES
-from tests.workloads.from_onnx.support_models import helper, ints, model, node, nodes, onnx, zeros
+from tests.support.onnx_operators import cases, operator_model
+from tests.workloads.from_onnx.support_models import helper, ints, model, node, onnx, zeros
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The least and the largest integer that an attribute can have."""
@@ -23,31 +24,7 @@ OPS = (
 @cache
 def models() -> tuple[bytes, ...]:
     """Valid models: a feed-forward one, one whose shapes are computed, one with branches and loops."""
-    conv = model(
-        nodes(
-            *("c1 = Conv x w b; pads: [1, 1, 1, 1], strides: [2, 2]", "r = Relu c1"),
-            *("p = MaxPool r; kernel_shape: [2, 2], strides: [2, 2]", "j = Concat p p; axis: 1"),
-            *("g = GlobalAveragePool j", "f = Flatten g", "y = Gemm f v; transB: 1"),
-        ),
-        {"x": (1, 3, 8, 8)},
-        "y",
-        {"w": (4, 3, 3, 3), "b": (4,), "v": (5, 8)},
-    )
-    numbers = {"zero": (0,), "minus": (-1,), "size": (2, 12), "start": (0,), "stop": (6,), "axes": (1,)}
-    shapes = model(
-        nodes(
-            *("s = Shape x", "n = Gather s zero; axis: 0", "to = Concat n minus; axis: 0"),
-            *("flat = Reshape x to", "ones = ConstantOfShape size", "sum = Add flat ones"),
-            *(
-                "cut = Slice sum start stop axes",
-                "t = Transpose cut; perm: [1, 0]",
-                "y = Softmax t; axis: -1",
-            ),
-        ),
-        {"x": (2, 3, 4)},
-        "y",
-        {name: ints(*values) for name, values in numbers.items()},
-    )
+    tables = (operator_model(case)[1] for case in cases("hostile_models").values())
     body = helper.make_graph(
         [node("Identity", "on", "on_out"), node("Gemm", "h k", "h_out")],
         "body",
@@ -68,7 +45,7 @@ def models() -> tuple[bytes, ...]:
         {"count": ints(3).reshape(()), "k": zeros(4, 4)},
         types={"on": 9},
     )
-    return tuple(each.SerializeToString() for each in (conv, shapes, control, _functions(3), _outside()))
+    return tuple(each.SerializeToString() for each in (*tables, control, _functions(3), _outside()))
 
 
 def _functions(depth: int) -> Any:

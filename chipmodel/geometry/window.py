@@ -74,17 +74,6 @@ class Window:
         return self.dilation_h * (self.kernel_h - 1) + 1
 
     @property
-    def overlapping_rows(self) -> int | None:
-        """Input rows that output rows without the first and the last one read beyond their share of ``in_h``,
-        at least; None where some output rows read less than their share."""
-        more = self.reach_h - self.stride_h
-        after = max(0, (self.out_h - 1) * self.stride_h + self.reach_h - self.pad_top - self.in_h)
-        top, bottom = max(0, self.pad_top - self.stride_h), max(0, after - self.stride_h)
-        if self.transposed or self.in_h > self.out_h * self.stride_h or more < max(self.pad_top, after):
-            return None
-        return max(0, more - top - bottom)
-
-    @property
     def rows_read(self) -> int:
         """Input rows that any output row reads."""
         if self.transposed:  # Output rows one after another read rows one after another.

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
-from itertools import combinations, product
-
 from hypothesis import assume, given, strategies as st
 
 from chipmodel.geometry.interval import Interval
@@ -52,28 +48,6 @@ def test_input_rows_hold_every_tap_and_no_row_too_many(window: Window, data: st.
     assert needed <= set(range(rows.start, rows.stop))
     if needed and not window.transposed and window.dilation_h == 1:
         assert rows == Interval(min(needed), max(needed) + 1)
-
-
-def all_windows() -> Iterator[Window]:
-    for in_h, kernel, stride, dilation in product(range(1, 7), range(1, 4), (1, 2), (1, 2)):
-        reach = dilation * (kernel - 1)
-        for top, bottom in product(range(reach + 1), repeat=2):
-            more = in_h + top + bottom - reach - 1
-            if more >= 0:
-                rows = more // stride + 1
-                yield Window(in_h, 1, rows, 1, kernel, 1, stride, 1, top, 0, bottom, 0, dilation)
-
-
-def test_rows_read_their_share_and_between_others_what_overlaps() -> None:
-    known = [(window, window.overlapping_rows) for window in all_windows()]
-    assert len(known) > 2 * sum(overlap is None for _, overlap in known) > 0
-    for window, overlap in known:
-        for start, stop in combinations(range(window.out_h + 1), 2):
-            inner = start and stop < window.out_h
-            if overlap is not None:
-                rows = len(window.input_rows(Interval(start, stop)))
-                share = Fraction((stop - start) * window.in_h, window.out_h)
-                assert rows >= share + (overlap if inner else 0), (window, start, stop)
 
 
 @given(windows(), st.integers(1, 3), st.data())

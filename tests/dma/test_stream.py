@@ -26,6 +26,7 @@ from solvers.core.bounds import contention
 from solvers.core.deadline import Deadline
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.from_python.network import Network
 
@@ -98,11 +99,7 @@ def test_invariants_of_schedules(first: int) -> None:
 
 
 def test_transfers_say_what_they_move() -> None:
-    builder = ProgramBuilder("titles")
-    x = builder.input("x", (1, 64))
-    a = builder.dense("a", x, 64, bias=False)
-    builder.output(builder.elementwise("relu", "r", [a]))
-    program = builder.build()
+    program = small_network("titles")
     roomy = stream(program, LUNA_LIKE, "sync", 1 << 20)
     assert {t.name for t in roomy.transfers} == {"load weights of a", "load x", "store r"}
     sliced = stream(program, LUNA_LIKE, "sync", 2300)
@@ -118,11 +115,8 @@ def test_transfers_say_what_they_move() -> None:
 
 def test_the_largest_slices_that_spill_nothing_are_taken() -> None:
     """64 KiB of weights in 40,000 B: slices of thousands of bytes, not of one channel."""
-    builder = ProgramBuilder("slices")
-    x = builder.input("x", (1, 256))
-    builder.output(builder.dense("a", x, 256, bias=False))
     for streamer in STREAMERS:
-        schedule = stream(builder.build(), LUNA_LIKE, streamer, 40_000)
+        schedule = stream(small_network("stream slices"), LUNA_LIKE, streamer, 40_000)
         slices = [t.bytes for t in schedule.transfers if t.part.weights]
         assert sum(slices) == 65536
         # Two slices of 32 KiB and 512 B of activations, the second one in two pieces where that is faster;
@@ -166,13 +160,11 @@ def test_of_schedules_that_spill_the_one_with_the_fastest_forecast_is_used() -> 
 
 def test_both_buffers_of_ping_pong_may_hold_slices_of_one_op() -> None:
     """One op of 147 B besides 44 B in 160 B: two slices of 49 B would be 98 B, with 92 B free."""
-    builder = ProgramBuilder("two-slices")
-    x = builder.input("x", (1, 49))
-    builder.output(builder.dense("a", x, 3, bias=False))
-    schedule = stream(builder.build(), LUNA_LIKE, "ping-pong", 49 + 3 + 98)
+    program = small_network("two-slices")
+    schedule = stream(program, LUNA_LIKE, "ping-pong", 49 + 3 + 98)
     assert contention(liveness(schedule, LUNA_LIKE)) == 49 + 3 + 98
     assert not schedule.striped
-    tight = stream(builder.build(), LUNA_LIKE, "ping-pong", 49 + 3 + 97)
+    tight = stream(program, LUNA_LIKE, "ping-pong", 49 + 3 + 97)
     assert contention(liveness(tight, LUNA_LIKE)) <= 49 + 3 + 97
 
 
@@ -187,22 +179,20 @@ def test_no_spill_is_respected() -> None:
 
 
 def test_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = ProgramBuilder("steps")
-    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    program = small_network("memory_state striped")
     monkeypatch.setattr(module, "MAX_PARTS", 14)
     with pytest.raises(DoesNotFit, match="more than 14 parts"):
-        stream(builder.build(), LUNA_LIKE, "sync", 8)
+        stream(program, LUNA_LIKE, "sync", 8)
     monkeypatch.setattr(module, "MAX_PARTS", 15)
-    assert len(stream(builder.build(), LUNA_LIKE, "sync", 8).transfers) == 2 * 16
+    assert len(stream(program, LUNA_LIKE, "sync", 8).transfers) == 2 * 16
     with pytest.raises(DoesNotFit) as refusal:
-        stream(builder.build(), LUNA_LIKE, "sync", 7)
+        stream(program, LUNA_LIKE, "sync", 7)
     assert refusal.value.what.startswith("ops would run in more than 15 parts")
     assert "shared_memory.bytes" in refusal.value.hint
 
 
 def test_hopeless_programs_are_refused_before_anything_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = ProgramBuilder("steps")
-    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
+    program = small_network("memory_state striped")
     monkeypatch.setattr(module, "MAX_PARTS", 14)
 
     def decided(*_: object) -> Residency:
@@ -210,7 +200,7 @@ def test_hopeless_programs_are_refused_before_anything_is_decided(monkeypatch: p
 
     monkeypatch.setattr(module, "decide", decided)
     with pytest.raises(DoesNotFit, match="more than 14 parts"):
-        stream(builder.build(), LUNA_LIKE, "sync", 8)
+        stream(program, LUNA_LIKE, "sync", 8)
 
 
 # -- programs with ops of every kind, odd operands and all of it striped --------------------------------
@@ -246,11 +236,7 @@ def test_weights_of_long_recurrent_layers_are_loaded_once_where_half_of_the_memo
     streamer: Streamer,
 ) -> None:
     """In slices they would be loaded again at each of the 200 time steps."""
-    builder = ProgramBuilder("layers")
-    x = builder.input("x", (200, 1, 8))
-    for number in range(2):
-        x = builder.reshape(builder.recurrent(f"l{number}", x, 24, "lstm"), (200, 1, 24))
-    program = builder.build()
+    program = small_network("layers")
     size = 16 * 1024
     request = StreamRequest(program, with_memory(LUNA_LIKE, size), size)
     schedule = build_schedule(request, streamer, {})

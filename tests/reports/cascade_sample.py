@@ -9,6 +9,7 @@ from chipmodel.model.program import Program
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.load import load
@@ -45,12 +46,9 @@ BANDED = ("left", "right")
 @lru_cache
 def in_bands(rolls: bool = True) -> Result:
     """Two convolutions on rows of 512 bytes in 4 KiB, in which three of them have no place."""
-    b = ProgramBuilder("banded", source="banded.yaml")
-    x = b.conv("left", b.input("image", (1, 4, 24, 128)), 4, 3, pad=1)
-    b.output(b.conv("right", x, 4, 3, pad=1))
     chip = load_chip("alif-e7", ["shared_memory.bytes=3072"])
     chip = replace(chip, npu=replace(chip.npu, rolling_buffers=rolls))
-    return run(PlanRequest(b.build(), chip, "large-first", "sync", cascade=",".join(BANDED)))
+    return run(PlanRequest(small_network("banded"), chip, "large-first", "sync", cascade=",".join(BANDED)))
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from solvers.branches.mergers import mergers
 from solvers.registry import packers
 from tests.reports.console import printed as printed_page
 from tests.support.chips import LUNA_LIKE
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 @dataclass
@@ -33,9 +33,7 @@ def printed(page: TablePage, width: int = 300) -> list[list[str]]:
 
 
 def test_networks_by_name_with_what_their_programs_count() -> None:
-    builder = ProgramBuilder("net")
-    builder.dense("d", builder.input("x", (1000, 2000)), 1100, bias=False)
-    rows = [(Thing("net", "A network", "Somebody 2020"), builder.build())]
+    rows = [(Thing("net", "A network", "Somebody 2020"), small_network("lists net"))]
     heading, _, row = printed(networks_page(rows))
     assert heading == ["name", "MACs", "weights", "description and source"]
     assert row == ["net", "2,200.0 M", "2,200.0 k", "A network. Somebody 2020"]

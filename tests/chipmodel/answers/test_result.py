@@ -8,13 +8,11 @@ from chipmodel.model.trace import Cause, Event, Kind, Trace, Unit
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 def small() -> Result:
-    builder = ProgramBuilder("small")
-    builder.output(builder.dense("d", builder.input("x", (1, 64)), 64))
-    return run(PlanRequest(builder.build(), LUNA_LIKE))
+    return run(PlanRequest(small_network("small"), LUNA_LIKE))
 
 
 def test_capacity_and_fit() -> None:

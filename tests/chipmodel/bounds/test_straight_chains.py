@@ -13,7 +13,7 @@ from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip, Dma, Route
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.program import Node, Program, with_ops
+from chipmodel.model.program import Program, with_ops
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady, unrolled
 from dma.columns.plan_ways import PlanWays
@@ -22,6 +22,7 @@ from tests.fuzz.cascades import planned_case, random_case, random_choices
 from tests.fuzz.cycle_bounds import random_case as random_small_case
 from tests.support.chips import with_memory
 from tests.support.random_images import ImageShape, random_images
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 CHANNELS = 16
@@ -107,16 +108,8 @@ def test_a_few_iterations_never_stand_for_more_than_all(
 
 
 def test_straight_runs_are_numbered_along_the_path() -> None:
-    builder = ProgramBuilder("forked")
-    first = builder.elementwise("relu", "first", [builder.input("x", (1, 2, 1, 1))])
-    arms: list[tuple[str, list[Node]]] = []
-    for name in ("left", "right"):
-        with builder.block() as body:
-            builder.elementwise("relu", name, [first])
-        arms.append((name, list(body)))
-    builder.add_if("fork", arms)
-    builder.output(builder.elementwise("relu", "last", [first]))
-    found = [(op.name, number) for op, number in builder.build().runs_along({"fork": "right"})]
+    program = small_network("forked")
+    found = [(op.name, number) for op, number in program.runs_along({"fork": "right"})]
     assert found == [("first", 0), ("right", 1), ("last", 2)]
     assert [number for _, number in looped(2).runs_along({"loop": "2"})] == [1, 1, 3, 3]
 
@@ -135,11 +128,7 @@ def test_each_iteration_loads_what_does_not_stay(count: int, capacity: int) -> N
 
 
 def test_inferences_one_after_another_load_them_as_well() -> None:
-    builder = ProgramBuilder("chain")
-    x = builder.input("x", (1, CHANNELS, 1, 1))
-    a = builder.conv("a", x, CHANNELS, 1, bias=False)
-    builder.output(builder.conv("b", a, CHANNELS, 1, bias=False))
-    program = unrolled(without_cycles(steady(builder.build(), 3)))
+    program = unrolled(without_cycles(steady(small_network("chain"), 3)))
     chip = with_memory(BYTE_A_CYCLE, 300)
     together, apart = (listed(program, chip, {}, True, inferences) for inferences in (1, 3))
     # Inputs and outputs are moved in both; a cycle an iteration is rounded off.

@@ -10,7 +10,7 @@ from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip import Channels, Chip, Dma, Route
 from chipmodel.hardware.further_memories import FurtherMemory
-from chipmodel.model.program import Program, ops
+from chipmodel.model.program import ops
 from chipmodel.model.time_bound import WITH_CASCADES, WITHOUT_CASCADES
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.least_costs import least_cycles
@@ -19,6 +19,7 @@ from chipmodel.pipeline.run import run
 from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.from_python.network import Network
 
@@ -32,22 +33,8 @@ def fast_dma(chip: Chip) -> Chip:
     return replace(chip, psram=psram, dma=replace(chip.dma, load=load, store=store))
 
 
-def gated() -> Program:
-    """x (16 B) -> d (MACs 128, weights 160 B) -> one of l (64 + 96 B) and r -> 2 iterations of t."""
-    builder = ProgramBuilder("gated")
-    x = builder.input("x", (1, 16))
-    builder.input("unused", (1, 500))
-    x = builder.dense("d", x, 8)
-    with builder.block() as left:
-        builder.dense("l", x, 8, outputs=["y"])
-    with builder.block() as right:
-        builder.elementwise("relu", "r", [x], outputs=["y"])
-    builder.add_if("gate", [("left", left), ("right", right)])
-    with builder.block() as body:
-        builder.elementwise("relu", "t", [builder.tensor("y", (1, 8))])
-    builder.add_loop("loop", 2, body)
-    builder.output(builder.tensor("y", (1, 8)))
-    return builder.build()
+GATED = small_network("gated")
+"""x (16 B) -> d (MACs 128, weights 160 B) -> one of l (64 + 96 B) and r -> 2 iterations of t."""
 
 
 @pytest.mark.slow
@@ -65,20 +52,20 @@ def test_bounds_by_hand(arm: str, iterations: int, computed: int, loaded: int, l
     only one is certain, which may be the smaller."""
     path = {"gate": arm, "loop": str(iterations)}
     after = iterations * 8 + (8 if arm == "right" else 0)  # what runs when the last weights are there
-    assert lower_bound_cycles(gated(), PLAIN, path) == max(computed, loaded + 10 * loads + max(8 + 5, after))
+    assert lower_bound_cycles(GATED, PLAIN, path) == max(computed, loaded + 10 * loads + max(8 + 5, after))
     two = replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2)))
-    assert lower_bound_cycles(gated(), two, path) == max(computed, loaded + 8 + 5, loaded + after)
+    assert lower_bound_cycles(GATED, two, path) == max(computed, loaded + 8 + 5, loaded + after)
     fast = fast_dma(PLAIN)
-    assert lower_bound_cycles(gated(), fast, path) == computed
+    assert lower_bound_cycles(GATED, fast, path) == computed
 
 
 def test_a_bound_names_the_plans_that_it_holds_for() -> None:
     path = {"gate": "left", "loop": "2"}
-    alone = time_bound(gated(), PLAIN, path)
-    together = time_bound(gated(), PLAIN, path, cascades=True)
+    alone = time_bound(GATED, PLAIN, path)
+    together = time_bound(GATED, PLAIN, path, cascades=True)
     assert (alone.space, together.space) == (WITHOUT_CASCADES, WITH_CASCADES)
     assert together.cycles <= alone.cycles
-    assert time_bound(gated(), PLAIN, {"gate": "left", "loop": "0"}, cascades=True).cycles > 0
+    assert time_bound(GATED, PLAIN, {"gate": "left", "loop": "0"}, cascades=True).cycles > 0
     nothing = ProgramBuilder("nothing")
     nothing.output(nothing.input("x", (1, 16)))
     assert time_bound(nothing.build(), PLAIN, {}, cascades=True).space == WITH_CASCADES
@@ -87,12 +74,7 @@ def test_a_bound_names_the_plans_that_it_holds_for() -> None:
 @pytest.mark.parametrize("cascades", [False, True])
 def test_more_cores_do_not_shorten_a_chain(cascades: bool) -> None:
     """Four ops of 16 x 16 MACs, one after another: ops that take turns run on one core."""
-    builder = ProgramBuilder("chain")
-    x = builder.input("x", (1, 16))
-    for name in "abcd":
-        x = builder.dense(name, x, 16, bias=False)
-    builder.output(x)
-    two, program = replace(fast_dma(PLAIN), cores=2), builder.build()
+    two, program = replace(fast_dma(PLAIN), cores=2), small_network("time_bound chain")
     assert time_bound(program, two, {}, cascades=cascades).cycles == 4 * 256
 
 
@@ -133,10 +115,7 @@ def test_a_loop_of_no_iterations_neither_computes_nor_loads() -> None:
 
 
 def test_cycles_that_the_user_states_are_the_bound_even_zero() -> None:
-    builder = ProgramBuilder("own")
-    builder.dense("d", builder.input("x", (1, 16)), 8)
-    builder.override(cycles=0)
-    (op,) = ops(builder.build().body)
+    (op,) = ops(small_network("own").body)
     assert least_cycles(PLAIN.npu, op) == op_cycles(PLAIN.npu, op, 1, 8) == 0
 
 
@@ -147,9 +126,7 @@ def test_a_program_that_does_nothing_takes_nothing() -> None:
 
 
 def test_the_bound_of_one_plain_op_is_its_cycles() -> None:
-    builder = ProgramBuilder("plain")
-    builder.conv("c", builder.input("x", (1, 3, 9, 9)), 5, 3, pad=1)
-    (op,) = ops(builder.build().body)
+    (op,) = ops(small_network("time_bound plain").body)
     assert least_cycles(LUNA_LIKE.npu, op) == op_cycles(LUNA_LIKE.npu, op, op.work.rows, op.work.channels)
 
 
@@ -158,10 +135,7 @@ def test_the_bound_of_one_plain_op_is_its_cycles() -> None:
 def test_rows_that_strides_skip_need_not_be_loaded(streamer: str, size: int) -> None:
     """Of 64 rows, 1x1 windows 8 apart read 8; stripes load no more than those. The pool of 4 x 4 outputs
     by 4 elements each comes after all of the weights."""
-    builder = ProgramBuilder("jumps")
-    x = builder.input("x", (1, 4, 64, 16))
-    builder.output(builder.pool("p", builder.conv("c", x, 4, 1, stride=8, bias=False), 2))
-    program = builder.build()
+    program = small_network("jumps")
     free = Dma(Route(0, 1, Fraction(0)), Route(0, 1, Fraction(0)))
     assert lower_bound_cycles(program, replace(PLAIN, dma=free), {}) == 8 * 4 * 16 + 4 * 4 * 1 + 4 * 4 * 4
     chip = with_memory(fast_dma(replace(LUNA_LIKE, psram=PLAIN.psram)), size)

@@ -17,7 +17,7 @@ from chipmodel.model.schedule import Direction
 from chipmodel.model.short_path import RepeatedRuns
 from chipmodel.timing.transfer import least_cost, transfer_cycles
 from tests.chipmodel.machine.test_simulate import PLAIN
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 def weights(op: int, size: int, cycles: int) -> ReadData:
@@ -200,10 +200,7 @@ def test_each_transfer_costs_its_set_up_and_its_bytes_at_least(name: str, direct
 
 
 def test_only_one_channel_pays_every_set_up() -> None:
-    net = ProgramBuilder("two")
-    x = net.dense("a", net.input("x", (1, 16)), 8)
-    net.output(net.dense("b", x, 8))
-    program = net.build()
+    program = small_network("two")
     one = window_time_bound(program, PLAIN, {})
     two = window_time_bound(program, replace(PLAIN, dma=replace(PLAIN.dma, channels=Channels(2))), {})
     assert one is not None

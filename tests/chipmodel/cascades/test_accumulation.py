@@ -13,6 +13,7 @@ from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Op, Program
 from chipmodel.npu.cycles import share_read
 from tests.support.narrowed import of_kind, some
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 PoolKind = Literal["max_pool", "average_pool"]
@@ -117,21 +118,17 @@ def test_the_output_is_made_with_the_last_row(rolls: bool) -> None:
     }
 
 
-def flat() -> Program:
-    """A 1 x 1 convolution, and two features of all that it makes."""
-    builder = ProgramBuilder("flat")
-    x = builder.conv("conv", builder.input("x", (1, 4, ROWS, 3)), CHANNELS, 1)
-    builder.output(builder.dense("dense", builder.flatten(x), 2))
-    return builder.build()
+FLAT = small_network("flat")
+"""A 1 x 1 convolution, and two features of all that it makes."""
 
 
 def test_a_dense_layer_adds_up_the_rows_of_an_image() -> None:
     """Each feature has an accumulator; 18 B of a row meet a fifth of the weights."""
-    found = work(flat(), (1, 1), ops=("conv", "dense"))
+    found = work(FLAT, (1, 1), ops=("conv", "dense"))
     assert [step.op for step in found.steps] == [0, 1] * ROWS
     assert {held.tensor: held.bytes for held in found.held} == {"conv": 3 * CHANNELS, "dense.sums": 2 * 4}
     assert found.makes[0].of_group[-1] == Interval(0, 1)
-    op = accumulating(flat(), [*flat().ops()][1])
+    op = accumulating(FLAT, [*FLAT.ops()][1])
     assert op.reads(0, Interval(1, 3), Interval(0, 2)) == by_rows(Interval(1, 3), ROWS)
     assert op.work.part(2, 2).macs == 2 * 3 * CHANNELS * 2
     assert share_read(op, 2, 2) == Fraction(2, ROWS)
@@ -147,11 +144,7 @@ def test_several_rows_or_a_flat_input_are_not_added_up(shape: tuple[int, ...]) -
 
 def test_a_window_over_channels_waits_for_all_rows_of_the_image() -> None:
     """As in efficient channel attention: the channels are rows there, and none of them is made before."""
-    builder = ProgramBuilder("attention")
-    x = builder.conv("conv", builder.input("x", (1, 4, ROWS, 3)), CHANNELS, 1)
-    x = builder.reshape(builder.pool("pool", x, None, kind="average_pool"), (1, 1, CHANNELS, 1))
-    builder.output(builder.conv("act", x, 1, (3, 1), pad=(1, 0, 1, 0)))
-    found = work(builder.build(), (1, 1, 1))
+    found = work(small_network("attention"), (1, 1, 1))
     assert [step.op for step in found.steps] == [0, 1] * ROWS + [2] * CHANNELS
 
 
@@ -173,8 +166,5 @@ def test_a_program_gets_the_accumulators_of_its_cascades() -> None:
 
 
 def test_a_name_that_is_taken_is_not_taken_again() -> None:
-    builder = ProgramBuilder("taken")
-    x = builder.elementwise("relu", "pool.sums", [builder.input("x", (1, 2, 3, 3))])
-    builder.output(builder.pool("pool", x, None))
-    sums = some(pool(builder.build()).accumulator)
+    sums = some(pool(small_network("taken")).accumulator)
     assert sums.name == "pool.sums'"

@@ -15,6 +15,7 @@ from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.pipeline.run import run
 from chipmodel.verify.cores import verify_cores
 from tests.support.chips import LUNA_LIKE
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 CHIP = replace(LUNA_LIKE, cores=2)
@@ -77,14 +78,7 @@ def test_arrivals_are_numbered_by_cascades(ops: tuple[str, ...], arrival: int) -
 
 def test_a_tensor_that_arrives_during_a_cascade_is_not_waited_for_there() -> None:
     """Core 0 makes ``a`` and ``c`` in turns and hands on ``a``: what arrives for ``e`` comes after them."""
-    builder = ProgramBuilder("later")
-    x = builder.input("x", (1, 2, 8, 8))
-    a = builder.conv("a", x, 2, 3, pad=1)
-    b = builder.conv("b", a, 2, 3, pad=1)
-    c = builder.conv("c", a, 2, 3, pad=1)
-    d = builder.conv("d", c, 2, 3, pad=1)
-    builder.output(builder.elementwise("add", "e", [d, b]))
-    part = split(builder.build(), {"a": 0, "b": 1, "c": 0, "d": 0, "e": 0}, 2)[0]
+    part = split(small_network("later"), {"a": 0, "b": 1, "c": 0, "d": 0, "e": 0}, 2)[0]
     assert part.program.arrivals == {"b": 1}
     assert with_cascades(part.program, [choice("a", "c")]).arrivals == {"b": 1}
     assert with_cascades(part.program, [choice("a", "c", "d")]).arrivals == {"b": 1}

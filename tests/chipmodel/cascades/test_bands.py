@@ -8,6 +8,7 @@ from chipmodel.geometry.share import Share
 from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op, Program
 from tests.support.narrowed import of_kind
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -92,12 +93,8 @@ def test_columns_that_no_window_reads_are_computed_all_the_same() -> None:
 
 
 def test_an_op_of_all_columns_has_no_band() -> None:
-    b = ProgramBuilder("wide")
-    x = b.input("x", (1, 2, 6, 6))
-    y = b.conv("a", x, 3, 1)
-    b.output(b.conv("b", y, 3, (1, 11), pad=(0, 5, 0, 5)))
-    ops = list(b.build().ops())
-    op = cascade_op(b.build(), ops, CascadeChoice(("a", "b"), (1, 1), True, bands=2))
+    program = small_network("wide")
+    op = cascade_op(program, list(program.ops()), CascadeChoice(("a", "b"), (1, 1), True, bands=2))
     assert isinstance(op.work, CascadeWork)
     assert columns(op.work, 0) == [None]
     assert columns(op.work, 1) == [Interval(0, 3), Interval(3, 6)]
@@ -112,12 +109,7 @@ def refused(program: Program, names: tuple[str, ...], bands: int) -> str:
 
 
 def test_impossible_bands_are_refused() -> None:
-    b = ProgramBuilder("refused")
-    first = b.conv("a", b.input("x", (1, 2, 6, 6)), 3, 1)
-    second = b.conv("b", first, 3, 3, pad=1)
-    b.output(b.pool("mean", second, None))
-    b.output(first)
-    program = b.build()
+    program = small_network("refused")
     assert "'mean' cannot run in bands" in refused(program, ("b", "mean"), 2)
     assert "needed elsewhere" in refused(program, ("a", "b"), 2)
     assert "12 columns are not 7 bands" in refused(three(), ("a", "b", "c"), 7)

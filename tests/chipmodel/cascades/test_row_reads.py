@@ -5,24 +5,15 @@ import pytest
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.cascades.row_reads import row_reads, rows_of
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.attributes import AlongAxis, AxisOrder
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.program import Program
 from tests.support.narrowed import of_kind
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
 def ops() -> Program:
-    b = ProgramBuilder("ops")
-    x = b.input("x", (1, 4, 19, 12))
-    x = b.conv("stride", x, 4, 3, pad=1, stride=2)
-    x = b.conv("tall", x, 4, (5, 1), pad=(2, 0, 2, 0))
-    x = b.pool("pool", x, 3, pad=1, stride=1)
-    y = b.conv("one", x, 4, 1)
-    x = b.elementwise("add", "sum", [x, y])
-    x = b.conv("padded", x, 4, 3, pad=(4, 1, 4, 1))
-    b.output(b.pool("mean", x, None))
-    return b.build()
+    return small_network("ops")
 
 
 @pytest.mark.parametrize("name", [op.name for op in ops().ops()])
@@ -56,15 +47,7 @@ OPS = ("turned", "scores", "shares", "mixed")
 
 def attention() -> Program:
     """Queries that are turned from rows of tokens to rows of heads, and keys and values that already are."""
-    b = ProgramBuilder("attention")
-    shape = (HEADS, TOKENS, SIZE)
-    queries = b.input("queries", (TOKENS, HEADS, SIZE))
-    keys, values = b.input("keys", shape), b.input("values", shape)
-    turned = b.vector("transpose", "turned", [queries], shape, rows=1, attributes=AxisOrder((1, 0, 2)))
-    scores = b.matmul("scores", turned, keys, transpose_right=True)
-    shares = b.vector("softmax", "shares", [scores], attributes=AlongAxis(2, TOKENS))
-    b.output(b.matmul("mixed", shares, values))
-    return b.build()
+    return small_network("row_reads attention")
 
 
 def work(heights: tuple[int, ...]) -> CascadeWork:

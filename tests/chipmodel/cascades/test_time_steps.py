@@ -8,13 +8,13 @@ from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip_file import load_chip
-from chipmodel.model.attributes import SliceRanges
 from chipmodel.model.cascade_work import CascadeWork, HeldRows
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Recurrent
 from chipmodel.npu.cycles import op_cycles
 from tests.support.narrowed import of_kind, some
 from tests.support.recurrent_stacks import HIDDEN, STEPS, Kind, stack
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 LAYERS = ("l0", "l1", "l2")
@@ -79,11 +79,7 @@ def test_a_layer_with_all_its_time_steps_at_once_holds_no_state() -> None:
 
 def test_before_a_single_step_of_the_last_op_inputs_come_by_the_steps_of_the_first_one() -> None:
     """Otherwise the whole input would be there for the one step that takes the last row."""
-    builder = ProgramBuilder("last")
-    x = builder.recurrent("l0", builder.input("x", (STEPS, 1, 4)), HIDDEN, "lstm")
-    ranges = SliceRanges((STEPS - 1, 0, 0, 0), (1, 1, 1, 1))
-    builder.output(builder.vector("slice", "last", [x], (1, 1, 1, HIDDEN), rows=1, attributes=ranges))
-    made = work(builder.build(), CascadeChoice(("l0", "last"), (3, 1)))
+    made = work(small_network("last"), CascadeChoice(("l0", "last"), (3, 1)))
     assert [len(group) for group in made.groups] == [1, 1, 2]
     assert made.reads[0].of_group == (Interval(0, 3), Interval(3, 6), Interval(6, 8))
     assert made.makes[0].of_group == (Interval(0, 0), Interval(0, 0), Interval(0, 1))

@@ -16,8 +16,8 @@ from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from tests.support.chips import LUNA_LIKE
+from tests.support.small_networks import small_network
 from tests.support.stepper import step_through
-from workloads.build.builder import ProgramBuilder
 
 ONE = Interval(0, 1)
 
@@ -81,10 +81,7 @@ LOOP = Repeat("loop", 3, (start("w", 2), compute("body", 4), wait("w"), start("t
 
 def test_a_whole_network_by_hand() -> None:
     """x (16 B) -> dense of 16 x 8 MACs, weights 128 + bias 8 * 4 = 160 B -> ReLU on 8 B -> store."""
-    builder = ProgramBuilder("hand")
-    x = builder.input("x", (1, 16))
-    builder.output(builder.elementwise("relu", "r", [builder.dense("d", x, 8)]))
-    result = run(PlanRequest(builder.build(), PLAIN, "large-first", "sync"))
+    result = run(PlanRequest(small_network("hand"), PLAIN, "large-first", "sync"))
     loads, stores = (10 + 16) + (10 + 160), 5 + 8
     assert result.trace.busy("dma") == loads + stores
     assert result.trace.busy("npu") == 16 * 8 + 8

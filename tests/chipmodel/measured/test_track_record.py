@@ -11,6 +11,7 @@ from chipmodel.measured.track_record import track_record, traits_of
 from chipmodel.model.program import Program
 from dma.residency.fitted import fitted
 from tests.support.narrowed import some
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -59,10 +60,7 @@ def test_a_measured_network_is_the_nearest_to_itself() -> None:
 
 
 def test_kinds_and_sizes_that_were_not_measured_are_said() -> None:
-    builder = ProgramBuilder("net")
-    hidden = builder.conv("c", builder.input("x", (1, 8, 32, 32)), 8, 1, bias=False)
-    builder.elementwise("gelu", "g", [hidden])
-    record = some(track_record(builder.build(), BOARD))
+    record = some(track_record(small_network("track_record net"), BOARD))
     kinds, sizes = record.warnings
     assert kinds == "no measured network has ops of kind gelu"
     assert sizes.startswith("this network is outside the measured sizes: 65.54 k MACs (measured: ")

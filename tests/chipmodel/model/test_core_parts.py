@@ -24,6 +24,7 @@ from tests.support.bounds import lower_bound_cycles
 from tests.support.chips import LUNA_LIKE
 from tests.support.folders import WORKLOADS
 from tests.support.narrowed import some
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -33,15 +34,8 @@ EXAMPLE = WORKLOADS / "two_cores.yaml"
 Streams = tuple[tuple[Command, ...], ...]
 
 
-def diamond() -> Program:
-    """``a``, then ``b`` and ``c`` in parallel, then ``d`` of both."""
-    builder = ProgramBuilder("diamond")
-    x = builder.input("x", (1, 8, 16, 16))
-    a = builder.conv("a", x, 16, 3, pad=1)
-    b = builder.conv("b", a, 16, 3, pad=1)
-    c = builder.conv("c", a, 16, 3, pad=1)
-    builder.output(builder.elementwise("add", "d", [b, c]))
-    return builder.build()
+DIAMOND = small_network("diamond")
+"""``a``, then ``b`` and ``c`` in parallel, then ``d`` of both."""
 
 
 def looped() -> Program:
@@ -77,7 +71,7 @@ def on(program: Program, **cores: int) -> Program:
 
 
 def test_a_shared_tensor_is_an_output_of_one_part_and_an_input_of_another() -> None:
-    zero, one = split(diamond(), {"a": 0, "b": 0, "c": 1, "d": 0}, 2)
+    zero, one = split(DIAMOND, {"a": 0, "b": 0, "c": 1, "d": 0}, 2)
     assert [op.name for op in ops(zero.program.body)] == ["a", "b", "d"]
     assert zero.program.inputs == ("x", "c")
     assert zero.program.outputs == ("d", "a")
@@ -89,10 +83,7 @@ def test_a_shared_tensor_is_an_output_of_one_part_and_an_input_of_another() -> N
 
 
 def test_nothing_overwrites_a_shared_tensor() -> None:
-    builder = ProgramBuilder("chain")
-    a = builder.conv("a", builder.input("x", (1, 4, 4, 4)), 4, 1)
-    builder.output(builder.elementwise("relu", "b", [a], in_place=True))
-    program = builder.build()
+    program = small_network("core_parts chain")
     apart, together_ = split(program, {"a": 0, "b": 1}, 2), split(program, {"a": 0, "b": 0}, 1)
     assert [op.overwrites for part in apart for op in ops(part.program.body)] == [None, None]
     assert [op.overwrites for op in ops(together_[0].program.body)] == [None, "a"]
@@ -105,13 +96,7 @@ def test_definitions_of_a_tensor_and_reads_before_the_last_are_on_one_core() -> 
 
 
 def test_cores_that_exchange_tensors_do_not_deadlock() -> None:
-    builder = ProgramBuilder("to and fro")
-    x = builder.input("x", (1, 8, 8, 8))
-    for name in "abcd":
-        x = builder.conv(name, x, 8, 3, pad=1)
-    builder.output(x)
-    # Loaded one op early, as on one core, b would be waited for before a, which it needs, is made.
-    streams = planned(builder.build(), a=1, b=0, c=1, d=0)
+    streams = planned(small_network("to and fro"), a=1, b=0, c=1, d=0)
     names = [
         c.tensor if isinstance(c, Acquire) else c.op for c in streams[1] if isinstance(c, Acquire | Compute)
     ]
@@ -119,17 +104,7 @@ def test_cores_that_exchange_tensors_do_not_deadlock() -> None:
 
 
 def test_a_tensor_of_another_core_is_not_loaded_before_it_can_be_ready() -> None:
-    builder = ProgramBuilder("arms")
-    a = builder.conv("a", builder.input("x", (1, 8, 8, 8)), 8, 3, pad=1)
-    b = builder.conv("b", a, 8, 3, pad=1)
-    with builder.block() as left:
-        builder.elementwise("relu", "l", [b], outputs=["y"])
-    with builder.block() as right:
-        y = builder.elementwise("tanh", "r", [b], outputs=["y"])
-    builder.add_if("gate", [("left", left), ("right", right)], b)
-    builder.output(y)
-    # a is the last op on every path before the arms, but b needs it.
-    streams = planned(builder.build(), a=1, b=0, gate=1)
+    streams = planned(small_network("arms"), a=1, b=0, gate=1)
     outermost = [
         c.tensor if isinstance(c, Acquire) else c.name for c in streams[1] if isinstance(c, Acquire | Branch)
     ]
@@ -140,7 +115,7 @@ def test_a_tensor_of_another_core_is_not_loaded_before_it_can_be_ready() -> None
 
 
 def test_cores_given_by_the_workload_are_kept() -> None:
-    program = on(diamond(), b=3, d=2)
+    program = on(DIAMOND, b=3, d=2)
     chosen = balanced(program, FOUR)
     assert (chosen["b"], chosen["d"]) == (3, 2)
     assert on_one_core(program, 4) == {"a": 0, "b": 3, "c": 0, "d": 2}
@@ -163,11 +138,7 @@ def test_the_core_of_one_op_holds_for_its_whole_loop() -> None:
 
 
 def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None:
-    builder = ProgramBuilder("branches")
-    x = builder.input("x", (1, 32, 32, 32))
-    stems = [builder.conv(f"c{i}", x, 8, 5, pad=2) for i in range(4)]
-    builder.output(builder.elementwise("add", "all", stems))
-    program = builder.build()
+    program = small_network("branches")
     quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
     result = run(PlanRequest(program, quick))
     assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
@@ -175,12 +146,7 @@ def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None
 
 
 def test_a_chain_stays_on_one_core() -> None:
-    builder = ProgramBuilder("chain")
-    x = builder.input("x", (1, 8, 16, 16))
-    for index in range(5):
-        x = builder.conv(f"c{index}", x, 8, 3, pad=1)
-    builder.output(x)
-    result = run(PlanRequest(builder.build(), FOUR))
+    result = run(PlanRequest(small_network("five in a row"), FOUR))
     assert result.trace.cycles == result.one_core_cycles
     assert [len(p.part.program.body) for p in result.cores] == [5, 0, 0, 0]
 
@@ -190,11 +156,11 @@ def test_a_chain_stays_on_one_core() -> None:
 
 def test_the_bound_by_hand() -> None:
     cycles = {"a": 10, "b": 20, "c": 30, "d": 5}
-    assert least_compute_cycles(diamond(), 1, cycles) == 65
-    assert least_compute_cycles(diamond(), 2, cycles) == 45  # a, c and d follow one another
-    assert least_compute_cycles(diamond(), 2, {"b": 20, "c": 30}) == 30
+    assert least_compute_cycles(DIAMOND, 1, cycles) == 65
+    assert least_compute_cycles(DIAMOND, 2, cycles) == 45  # a, c and d follow one another
+    assert least_compute_cycles(DIAMOND, 2, {"b": 20, "c": 30}) == 30
     wide = {"a": 0, "b": 20, "c": 20, "d": 0}
-    assert least_compute_cycles(diamond(), 2, wide) == 20
+    assert least_compute_cycles(DIAMOND, 2, wide) == 20
 
 
 def test_a_loop_is_not_split_by_the_bound() -> None:
@@ -232,28 +198,28 @@ def drop(_: Command) -> None:
 
 
 def test_a_missing_wait_for_another_core_is_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    streams = planned(DIAMOND, a=0, b=0, c=1, d=0)
     for core, name in ((0, "c"), (1, "a")):
-        faults = verify_cores(diamond(), changed(streams, core, Acquire, drop), TWO)
+        faults = verify_cores(DIAMOND, changed(streams, core, Acquire, drop), TWO)
         assert any(f"reads '{name}' without waiting for core {1 - core}" in fault for fault in faults)
 
 
 def test_a_release_that_is_missing_or_early_is_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
-    faults = verify_cores(diamond(), changed(streams, 1, Release, drop), TWO)
+    streams = planned(DIAMOND, a=0, b=0, c=1, d=0)
+    faults = verify_cores(DIAMOND, changed(streams, 1, Release, drop), TWO)
     assert any("'c' is never released" in fault for fault in faults)
     assert any("core 0 waits forever for 'c' of core 1 before op 'd'" in fault for fault in faults)
     early = (streams[0], (Release("c", "c"), *rewritten(streams[1], once(Release, drop, 0))))
-    faults = verify_cores(diamond(), early, TWO)
+    faults = verify_cores(DIAMOND, early, TWO)
     assert "core 1: 'c' is released before all of it has been made and stored" in faults
     assert "core 1: 'c' is released, which is not completely in Psram" in faults
 
 
 def test_cores_that_wait_in_a_circle_are_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    streams = planned(DIAMOND, a=0, b=0, c=1, d=0)
     later = rewritten(streams[0], once(Acquire, drop, 0))
     circle = ((Acquire("c", 1, "a"), *later), streams[1])
-    faults = verify_cores(diamond(), circle, TWO)
+    faults = verify_cores(DIAMOND, circle, TWO)
     assert faults == (
         "core 0 waits forever for 'c' of core 1 before op 'a'",
         "core 1 waits forever for 'a' of core 0 before op 'c'",
@@ -261,14 +227,14 @@ def test_cores_that_wait_in_a_circle_are_found() -> None:
 
 
 def test_cores_that_wait_forever_get_no_places_in_psram() -> None:
-    plans = plan_cores(PlanRequest(diamond(), TWO, "large-first", "sync"), {"a": 0, "b": 0, "c": 1, "d": 0})
+    plans = plan_cores(PlanRequest(DIAMOND, TWO, "large-first", "sync"), {"a": 0, "b": 0, "c": 1, "d": 0})
     parts, schedules = [plan.part for plan in plans], [plan.schedule for plan in plans]
     with pytest.raises(Deadlock, match="core 1 waits for 'a' of core 0 before op 'c'"):
-        one_psram(diamond(), [replace(parts[0], exports={}), parts[1]], schedules, capacity=1)
+        one_psram(DIAMOND, [replace(parts[0], exports={}), parts[1]], schedules, capacity=1)
 
 
 def test_a_tensor_loaded_from_a_wrong_address_is_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    streams = planned(DIAMOND, a=0, b=0, c=1, d=0)
 
     def far(command: Command) -> Command:
         assert isinstance(command, DmaStart)
@@ -278,14 +244,14 @@ def test_a_tensor_loaded_from_a_wrong_address_is_found() -> None:
         i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.name == "a"
     ]
     moved = (streams[0], rewritten(streams[1], once(DmaStart, far, loads[0])))
-    assert any("the cores use 'a' at" in fault for fault in verify_cores(diamond(), moved, TWO))
+    assert any("the cores use 'a' at" in fault for fault in verify_cores(DIAMOND, moved, TWO))
 
 
 def test_an_op_on_two_cores_or_on_the_wrong_one_is_found() -> None:
-    streams = planned(diamond(), a=0, b=0, c=1, d=0)
+    streams = planned(DIAMOND, a=0, b=0, c=1, d=0)
     twice = (streams[0], (*streams[1], *(c for c in streams[0] if isinstance(c, Compute))))
-    assert "'a' runs on cores 0, 1" in verify_cores(diamond(), twice, TWO)
-    assert verify_cores(on(diamond(), b=1), streams, TWO) == (
+    assert "'a' runs on cores 0, 1" in verify_cores(DIAMOND, twice, TWO)
+    assert verify_cores(on(DIAMOND, b=1), streams, TWO) == (
         "op 'b' runs on core 0, the workload assigns it to core 1",
     )
 

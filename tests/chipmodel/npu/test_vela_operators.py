@@ -9,6 +9,7 @@ import yaml
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.npu.models import left_to_cpu
 from tests.support.folders import ROOT
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.from_yaml.program import parse_yaml_program
 
@@ -42,7 +43,5 @@ def test_kinds_that_no_workload_in_yaml_has(kind: str, left: str) -> None:
 
 
 def test_floats_are_left() -> None:
-    builder = ProgramBuilder("floats", dtype="float32")
-    builder.output(builder.dense("op", builder.input("x", (1, 16)), 8))
-    program = builder.build()
+    program = small_network("floats")
     assert [bool(left_to_cpu(each.npu, program)) for each in CHIPS.values()] == [True] * 4 + [False]

@@ -20,9 +20,8 @@ from chipmodel.timing.transfer import transfer_cycles
 from chipmodel.verify.commands import verify
 from chipmodel.verify.plan_file import verify_file
 from tests.support.narrowed import of_kind
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 from workloads.load import load
-from workloads.zoo.layers import concat
 
 HALF = 8272
 """Bytes of SharedMemory that hold half of what DS-CNN has alive at once."""
@@ -86,10 +85,7 @@ def test_branches_have_ways_too() -> None:
 def test_a_recurrent_layer_runs_step_by_step_where_its_weights_are_cut(size: int, sliced: bool) -> None:
     """Slices of the units of all time steps were listed, as of a convolution's channels: no machine can run
     them."""
-    builder = ProgramBuilder("lstm")
-    layer = builder.recurrent("lstm", builder.input("x", (49, 1, 20)), 32, "lstm")
-    builder.output(builder.reshape(layer, (49, 32)))
-    program, chip = builder.build(), load_chip("stm32n6").with_memory(size)
+    program, chip = small_network("lstm"), load_chip("stm32n6").with_memory(size)
     found = plan(PlanRequest(program, chip))
     parts = [step for step in steps(found.schedule.body) if step.op == "lstm"]
     assert any(len(part.channels) < 32 for part in parts) == sliced
@@ -124,11 +120,7 @@ def test_concats_are_made_in_place(size: int) -> None:
 
 def test_results_that_are_made_in_parts_are_stored() -> None:
     """A concat of results that no op reads was let go for nothing by paths: YOLOv8 took 7 % longer."""
-    builder = ProgramBuilder("parts")
-    x = builder.input("x", (1, 4, 64, 64))
-    parts = [builder.conv(name, x, 16, 1) for name in ("a", "b")]
-    builder.output(concat(builder, "both", parts))
-    program, chip = reuse(builder.build(), "all"), load_chip("stm32n6").with_memory(160 * 1024)
+    program, chip = reuse(small_network("parts"), "all"), load_chip("stm32n6").with_memory(160 * 1024)
     found = plan_by_ways(PlanRequest(program, chip, cascade=CASCADE_OFF), {})
     assert found is not None
     assert found.trace is not None
@@ -139,13 +131,7 @@ def test_results_that_are_made_in_parts_are_stored() -> None:
 
 def test_no_step_waits_for_a_store_while_there_is_room() -> None:
     """The store of a result takes as long as several of the steps after it: only the first one hid it."""
-    builder = ProgramBuilder("stored")
-    value = builder.conv("large", builder.input("x", (1, 4, 64, 64)), 32, 1)
-    builder.output(value)
-    for number in range(6):
-        value = builder.conv(f"small{number}", value, 4, 3)
-    builder.output(value)
-    request = PlanRequest(reuse(builder.build(), "all"), load_chip("stm32n6"), cascade=CASCADE_OFF)
+    request = PlanRequest(reuse(small_network("stored"), "all"), load_chip("stm32n6"), cascade=CASCADE_OFF)
     found = plan_by_ways(request, {})
     assert found is not None
     assert found.trace is not None
@@ -155,10 +141,7 @@ def test_no_step_waits_for_a_store_while_there_is_room() -> None:
 
 def test_an_op_is_computed_in_stripes_where_that_is_faster_though_everything_stays() -> None:
     """A layer of BlazeFace takes 15,182 cycles as a whole."""
-    builder = ProgramBuilder("faster")
-    x = builder.elementwise("relu", "before", [builder.input("x", (1, 24, 16, 16))])
-    builder.output(builder.elementwise("relu", "after", [builder.conv("op", x, 96, 1)]))
-    program, chip = builder.build(), REQUEST.chip.with_memory(8 << 20)
+    program, chip = small_network("faster"), REQUEST.chip.with_memory(8 << 20)
     found = plan_by_ways(PlanRequest(program, chip), {})
     assert found is not None
     parts = [step.cycles for step in steps(found.schedule.body) if step.op == "op"]
@@ -205,10 +188,7 @@ def backwards(work: Recurrent) -> Recurrent:
 def test_a_plan_that_takes_much_longer_than_its_path_has_a_rival() -> None:
     """A layer that runs backwards is in no listed way, and its path takes it to have its weights once: in
     those ways it takes 876,952 cycles, and 26,523 by another streamer."""
-    builder = ProgramBuilder("backwards")
-    layer = builder.recurrent("lstm", builder.input("x", (30, 1, 16)), 24, "lstm")
-    builder.output(builder.reshape(layer, (30, 24)))
-    program = builder.build()
+    program = small_network("backwards")
     turned = with_ops(program.body, lambda op: replace(op, work=backwards(of_kind(Recurrent, op.work))))
     request = PlanRequest(replace(program, body=turned), load_chip("stm32n6").with_memory(7680))
     found = plan(replace(request, cascade=CASCADE_AUTO)).trace

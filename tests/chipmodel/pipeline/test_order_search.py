@@ -11,6 +11,7 @@ from chipmodel.pipeline.order_search import live_bytes, ordered
 from chipmodel.rewrites.in_place import CHOICES, InPlace
 from chipmodel.rewrites.op_order import dependencies, in_order, names_in_order
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -38,11 +39,7 @@ def test_one_branch_after_another() -> None:
 
 def test_branches_take_turns() -> None:
     """The branch of one op, listed after those of three, runs as the second op that is ready."""
-    net = ProgramBuilder("residual")
-    x = net.conv("head", net.input("x", (1, 4, 8, 8)), 4, 1)
-    long = net.conv("c", net.conv("b", net.conv("a", x, 4, 1), 4, 1), 4, 1)
-    net.output(net.elementwise("add", "sum", [long, net.conv("skip", x, 4, 1)]))
-    names = names_in_order(ordered(net.build(), "all", "breadth-first").program)
+    names = names_in_order(ordered(small_network("residual"), "all", "breadth-first").program)
     assert names == ("head", "a", "skip", "b", "c", "sum")
 
 

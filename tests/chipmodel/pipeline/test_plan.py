@@ -18,6 +18,7 @@ from chipmodel.pipeline.run import run
 from solvers.core.deadline import deadline_in
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -125,17 +126,11 @@ def test_the_largest_live_set_in_words() -> None:
     planned = plan(PlanRequest(wide(100, 50, 300, 20), LUNA_LIKE, "large-first", "sync"))
     words = largest_live_set(planned.problem, planned.schedule)
     assert words == "op 'op1' has the largest live set, 350 B: t1 300 B, t0 50 B"
-    builder = ProgramBuilder("many")
-    inputs = [builder.raw_input(f"x{i}", 10 + i) for i in range(11)]
-    builder.custom("all", inputs, [builder.raw("y", 1)])
-    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
+    planned = plan(PlanRequest(small_network("many"), LUNA_LIKE, "large-first", "sync"))
     words = largest_live_set(planned.problem, planned.schedule)
     assert words.startswith("op 'all' has the largest live set, 166 B: x10 20 B, x9 19 B")
     assert words.endswith("x3 13 B and 4 more")
-    builder = ProgramBuilder("nine")
-    inputs = [builder.raw_input(f"x{i}", 10 + i) for i in range(8)]
-    builder.custom("all", inputs, [builder.raw("y", 1)])
-    planned = plan(PlanRequest(builder.build(), LUNA_LIKE, "large-first", "sync"))
+    planned = plan(PlanRequest(small_network("nine"), LUNA_LIKE, "large-first", "sync"))
     assert largest_live_set(planned.problem, planned.schedule).endswith("x0 10 B and 1 more")
 
 
@@ -192,10 +187,7 @@ def test_without_time_to_search_the_hint_has_room_for_everything() -> None:
 
 
 def test_what_does_not_fit_even_in_stripes_is_refused_as_it_is() -> None:
-    builder = ProgramBuilder("row")
-    x = builder.raw_input("x", 5000)
-    builder.custom("op", [x], [builder.raw("y", 10)])
-    program = builder.build()
+    program = small_network("row")
     with pytest.raises(DoesNotFit) as refusal:
         plan_as_cut(PlanRequest(program, with_memory(LUNA_LIKE, 4096), "large-first", "sync"), {})
     assert "op 'op' has the largest live set" in refusal.value.what

@@ -29,7 +29,7 @@ from solvers.core.outcome import Limits
 from tests.chipmodel.studies.support import tasks
 from tests.support.narrowed import some
 from tests.support.plain_check import check
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 from workloads.load import load
 
 KIB = 1024
@@ -67,9 +67,9 @@ def test_more_memory_is_never_slower(mobilenet: MemoryAnswer) -> None:
 
 def test_a_network_without_large_tensors_gains_nothing() -> None:
     """Fully connected layers have nothing to cut into rows."""
-    b = ProgramBuilder("dense")
-    b.output(b.dense("second", b.dense("first", b.input("x", (1, 64)), 32), 64))
-    answer = smallest_memory(PlanRequest(b.build(), load_chip("alif-e7"), streamer="prefetch-greedy"), 1)
+    answer = smallest_memory(
+        PlanRequest(small_network("dense"), load_chip("alif-e7"), streamer="prefetch-greedy"), 1
+    )
     assert answer.with_cascades == answer.layer_by_layer
 
 

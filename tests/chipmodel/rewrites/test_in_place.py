@@ -23,6 +23,7 @@ from chipmodel.rewrites.in_place import (
 )
 from chipmodel.verify.commands import verify
 from tests.support.narrowed import of_kind, some
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 CHIP = load_chip("luna-csk6", ())
@@ -46,29 +47,14 @@ def inception(extra_reader: bool = False) -> Program:
 
 
 def test_an_elementwise_op_takes_an_operand_that_dies() -> None:
-    net = ProgramBuilder("chain")
-    x = net.input("x", (1, 4, 8, 8))
-    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 4, 3, pad=1)
-    total = net.elementwise("add", "sum", [a, b])
-    net.output(net.elementwise("relu", "r", [total]))
-    net.output(net.elementwise("abs", "later", [a]))
-    program = reuse(net.build(), "elementwise")
+    program = reuse(small_network("in_place chain"), "elementwise")
     assert op_named(program, "sum").overwrites == "b"  # a is read once more
     assert op_named(program, "r").overwrites == "sum"
     assert op_named(program, "later").overwrites == "a"
 
 
 def test_tensors_that_are_needed_later_are_not_overwritten() -> None:
-    net = ProgramBuilder("kept")
-    x = net.input("x", (1, 4, 8, 8))
-    a = net.conv("a", x, 4, 3, pad=1)
-    net.output(a)
-    scale = net.conv("scale", x, 1, 8)
-    net.output(net.elementwise("relu", "of_output", [a]))
-    wide = net.conv("wide", x, 4, 3, pad=1)
-    small = net.elementwise("mul", "by_small", [scale, wide])
-    net.output(net.vector("softmax", "no_kind", [small], rows=1))
-    program = reuse(net.build(), "all")
+    program = reuse(small_network("kept"), "all")
     assert op_named(program, "of_output").overwrites is None
     assert op_named(program, "by_small").overwrites == "wide"  # scale is broadcast
     assert op_named(program, "no_kind").overwrites is None
@@ -96,23 +82,13 @@ def test_nothing_from_outside_of_a_loop_is_overwritten_in_it() -> None:
 
 def test_an_input_of_the_program_that_only_a_loop_reads_is_kept_for_its_next_iteration() -> None:
     """Nobody else reads or writes ``x``, and no other region does: but the second iteration reads it."""
-    net = ProgramBuilder("again")
-    x, start = net.input("x", (1, 4, 8, 8)), net.input("start", (1, 4, 8, 8))
-    state = net.elementwise("copy", "first", [start], outputs=["state"])
-    with net.block() as body:
-        r = net.elementwise("relu", "r", [x])
-        net.elementwise("add", "next", [r, state], outputs=["state"])
-    net.add_loop("iterations", 3, body, ["state"])
-    net.output(state)
     for choice in CHOICES:
-        program = reuse(net.build(), choice)
+        program = reuse(small_network("in_place again"), choice)
         assert op_named(program, "r").overwrites is None
         planned = plan(PlanRequest(program, CHIP))
         assert verify(program, planned.commands, CHIP) == ()
     # Outside of a loop it may: whoever runs the program gives its inputs each time.
-    once = ProgramBuilder("once")
-    once.output(once.elementwise("relu", "r", [once.input("x", (1, 4, 8, 8))]))
-    assert op_named(reuse(once.build(), "all"), "r").overwrites == "x"
+    assert op_named(reuse(small_network("once"), "all"), "r").overwrites == "x"
 
 
 def test_a_concat_of_inputs_in_place_costs_nothing_and_holds_them_once() -> None:
@@ -146,15 +122,7 @@ def test_a_concat_input_that_is_read_later_is_copied() -> None:
 
 def test_concats_of_concats_lie_in_the_last_one() -> None:
     """The shape of a dense block: every layer's output joins all that came before."""
-    net = ProgramBuilder("dense")
-    x = net.input("x", (1, 4, 8, 8))
-    so_far = net.conv("stem", x, 4, 3, pad=1)
-    for layer in range(4):
-        new = net.conv(f"conv{layer}", so_far, 4, 3, pad=1)
-        channels = so_far.shape[1] + 4
-        so_far = net.vector("concat", f"cat{layer}", [so_far, new], (1, channels, 8, 8), rows=1)
-    net.output(net.conv("head", so_far, 2, 1))
-    program = reuse(net.build(), "concat")
+    program = reuse(small_network("joins"), "concat")
     planned = plan(PlanRequest(program, CHIP, "exact", "sync"))
     assert verify(program, planned.commands, CHIP) == ()
     steps = {c.op: c for c in walk(planned.commands) if isinstance(c, Compute)}
@@ -164,11 +132,7 @@ def test_concats_of_concats_lie_in_the_last_one() -> None:
 
 
 def test_places_in_a_concat_are_as_runs_in_rows_and_only_of_inputs_used_once() -> None:
-    net = ProgramBuilder("places")
-    x = net.input("x", (1, 4, 8, 8))
-    a, b = net.conv("a", x, 4, 3, pad=1), net.conv("b", x, 2, 3, pad=1)
-    net.output(net.vector("concat", "c", [a, b, a], (1, 10, 8, 8), rows=1))
-    program = net.build()
+    program = small_network("places")
     assert places_in_concat(program, op_named(program, "c")) == {"b": PlaceInTensor(32, runs=8, pitch=80)}
     assert places_in_concat(program, op_named(program, "a")) == {}
 
@@ -187,10 +151,7 @@ def test_what_is_left_of_a_concat_is_its_share_of_the_bytes() -> None:
 
 def test_inputs_of_the_program_are_not_made_in_a_concat() -> None:
     """They are where the caller put them: the concat has to move them."""
-    net = ProgramBuilder("given")
-    x, y = net.input("x", (1, 4, 8, 8)), net.input("y", (1, 2, 8, 8))
-    net.output(net.vector("concat", "c", [x, y], (1, 6, 8, 8), rows=1))
-    assert op_named(reuse(net.build(), "all"), "c").absorbs == ()
+    assert op_named(reuse(small_network("given"), "all"), "c").absorbs == ()
 
 
 def addresses(place: PlaceInTensor, size: int) -> list[int]:

@@ -22,6 +22,7 @@ from chipmodel.verify.commands import verify
 from reports.run.steady_state import steady_of
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.narrowed import some
+from tests.support.small_networks import small_network
 from tests.support.stepper import step_through
 from workloads.build.builder import ProgramBuilder
 
@@ -61,12 +62,7 @@ def test_an_inference_is_an_iteration_with_its_slices_of_inputs_and_outputs() ->
 
 def test_inputs_and_outputs_that_several_ops_touch_are_copied() -> None:
     """x is read twice, and y is an output that another op reads."""
-    builder = ProgramBuilder("twice")
-    x = builder.input("x", (1, 16))
-    y = builder.dense("y", x, 16)
-    builder.output(y)
-    builder.output(builder.elementwise("add", "sum", [x, y]))
-    many = steady(builder.build(), 4)
+    many = steady(small_network("twice"), 4)
     validate_program(many)
     kinds = [(op.name, op.kind, op.sliced) for op in ops(body_of(many))]
     assert kinds == [
@@ -80,11 +76,7 @@ def test_inputs_and_outputs_that_several_ops_touch_are_copied() -> None:
 
 
 def test_new_names_do_not_collide_with_existing_ones() -> None:
-    builder = ProgramBuilder("names")
-    x = builder.input("x", (1, 16))
-    y = builder.elementwise("relu", "x.slice", [x], outputs=["x.now"])
-    builder.output(builder.elementwise("add", "sum", [x, y]))
-    many = steady(builder.build(), 2)
+    many = steady(small_network("names"), 2)
     validate_program(many)
     assert {"x.slice.2", "x.slice"} <= {op.name for op in ops(many.body)}
     assert {"x.now.2", "x.now", "x"} <= set(many.tensors)
@@ -166,10 +158,7 @@ def test_a_stack_takes_the_memory_of_one_slice() -> None:
 
 
 def test_the_bound_counts_only_rows_of_a_slice_that_are_read() -> None:
-    builder = ProgramBuilder("strides")
-    x = builder.input("x", (1, 4, 8, 8))
-    builder.output(builder.conv("c", x, 4, 1, stride=2))
-    conv, _ = ops(body_of(steady(builder.build(), 5)))
+    conv, _ = ops(body_of(steady(small_network("strides"), 5)))
     assert read_share(conv, "x", 1) == Fraction(4, 8) / 5
     assert read_share(conv, "x", 5) == Fraction(4, 8)
 

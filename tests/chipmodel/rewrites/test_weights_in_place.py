@@ -19,7 +19,7 @@ from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.weights_in_place import bounded_program, in_place_ops, with_weights_in_place
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 from workloads.load import load
 
 
@@ -27,14 +27,6 @@ def reading(
     wish: InPlaceWish, rate: Fraction = Fraction(2), latency: int = 5, chip: Chip = LUNA_LIKE
 ) -> Chip:
     return replace(chip, in_place=InPlaceReading(wish, rate, latency))
-
-
-def two_layers() -> Program:
-    """A convolution of 3 x 3 x 8 x 16 and a dense layer of 16 x 10."""
-    net = ProgramBuilder("two layers")
-    x = net.conv("conv", net.input("x", (1, 8, 6, 6)), 16, 3, pad=1)
-    net.output(net.dense("dense", net.pool("pool", x, 6), 10))
-    return net.build()
 
 
 def op_named(program: Program, name: str) -> Op:
@@ -51,22 +43,24 @@ def op_named(program: Program, name: str) -> Op:
     ],
 )
 def test_which_ops(wish: InPlaceWish, chosen: tuple[str, ...], found: tuple[str, ...]) -> None:
-    program = with_weights_in_place(two_layers(), reading(wish), chosen)
+    program = with_weights_in_place(small_network("two layers"), reading(wish), chosen)
     assert in_place_ops(program) == found
     for op in program.ops():
         assert bool(program.block_bytes(op)) == (op.name in {"conv", "dense"} - {*found})
-        assert program.table_bytes(op) == two_layers().table_bytes(op_named(two_layers(), op.name))
+        assert program.table_bytes(op) == small_network("two layers").table_bytes(
+            op_named(small_network("two layers"), op.name)
+        )
 
 
 def test_a_chip_that_always_does_has_it_in_its_compiled_program() -> None:
-    assert in_place_ops(compiled(two_layers(), reading("always"))) == ("conv", "dense")
-    assert in_place_ops(compiled(two_layers(), reading("allowed"))) == ()
-    program = two_layers()
+    assert in_place_ops(compiled(small_network("two layers"), reading("always"))) == ("conv", "dense")
+    assert in_place_ops(compiled(small_network("two layers"), reading("allowed"))) == ()
+    program = small_network("two layers")
     assert compiled(program, LUNA_LIKE) is program
 
 
 def test_the_longer_of_computing_and_reading_after_the_latency() -> None:
-    npu, program = LUNA_LIKE.npu, two_layers()
+    npu, program = LUNA_LIKE.npu, small_network("two layers")
     conv = op_named(program, "conv")
     size, rows, channels = program.block_bytes(conv), conv.work.rows, conv.work.channels
     computing = op_cycles(npu, conv, rows, channels)
@@ -79,9 +73,7 @@ def test_the_longer_of_computing_and_reading_after_the_latency() -> None:
 
 
 def test_a_recurrent_layer_reads_its_weights_at_each_time_step() -> None:
-    net = ProgramBuilder("recurrent")
-    net.output(net.recurrent("gru", net.input("x", (4, 1, 8)), 8, "gru"))
-    program = net.build()
+    program = small_network("recurrent")
     (op,) = program.ops()
     (placed,) = with_weights_in_place(program, reading("always", Fraction(1, 100), 0)).ops()
     assert op_cycles(LUNA_LIKE.npu, placed, placed.work.rows, placed.work.channels) == (
@@ -99,7 +91,7 @@ def test_the_rate_is_that_of_the_memory_by_default() -> None:
 
 def test_phases_add_up_and_no_weights_pass_the_ports() -> None:
     chip = reading("always", Fraction(1, 50), chip=load_chip("luna-arcs"))
-    for op in with_weights_in_place(two_layers(), chip).ops():
+    for op in with_weights_in_place(small_network("two layers"), chip).ops():
         tile = op.work.rows, op.work.channels
         phases = op_phases(chip.npu, op, *tile)
         assert sum(phase.cycles for phase in phases) == op_cycles(chip.npu, op, *tile)
@@ -109,7 +101,7 @@ def test_phases_add_up_and_no_weights_pass_the_ports() -> None:
 @pytest.mark.parametrize(("stripes", "slices"), [(1, 1), (1, 4), (3, 1), (2, 2)])
 def test_no_division_takes_less_than_the_least(stripes: int, slices: int) -> None:
     for rate in (Fraction(1, 10), Fraction(50)):
-        program = with_weights_in_place(two_layers(), reading("always", rate, 3))
+        program = with_weights_in_place(small_network("two layers"), reading("always", rate, 3))
         conv = op_named(program, "conv")
         rows, channels = conv.work.rows // stripes, conv.work.channels // slices
         tiles = stripes * slices * op_cycles(LUNA_LIKE.npu, conv, rows, channels)
@@ -118,7 +110,7 @@ def test_no_division_takes_less_than_the_least(stripes: int, slices: int) -> Non
 
 def test_a_plan_loads_no_weights_and_says_where_they_are_read() -> None:
     chip = with_memory(reading("always"), 8 << 10)
-    planned = plan(PlanRequest(two_layers(), chip, streamer="sync"))
+    planned = plan(PlanRequest(small_network("two layers"), chip, streamer="sync"))
     starts = [each for each in walk(planned.commands) if isinstance(each, DmaStart)]
     assert all(not start.at.part.weights for start in starts)
     places = {each.op: each.weights_at for each in walk(planned.commands) if isinstance(each, Compute)}
@@ -134,7 +126,7 @@ def test_a_plan_loads_no_weights_and_says_where_they_are_read() -> None:
 @pytest.mark.parametrize("broken", ["elsewhere", "nowhere", "too short", "over another"])
 def test_the_verifier_refuses_other_places(broken: str) -> None:
     chip = with_memory(reading("always"), 8 << 10)
-    planned = plan(PlanRequest(two_layers(), chip, streamer="sync"))
+    planned = plan(PlanRequest(small_network("two layers"), chip, streamer="sync"))
     computes = {each.op: each for each in planned.commands if isinstance(each, Compute)}
     conv, dense = computes["conv"].weights_at, computes["dense"].weights_at
     assert conv is not None

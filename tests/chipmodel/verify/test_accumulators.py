@@ -10,18 +10,14 @@ from chipmodel.model.commands import Compute
 from chipmodel.model.program import Program
 from chipmodel.pipeline.request import Planned
 from tests.support.broken_plans import Change, cascaded, changed, faults, file_faults, file_of, steps_of
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 OPS = ("conv", "pool", "dense")
 ROWS = 6
 
 
 def pooled() -> Program:
-    builder = ProgramBuilder("pooled")
-    x = builder.conv("conv", builder.input("x", (1, 4, ROWS, 3)), 8, 3, pad=1)
-    x = builder.pool("pool", x, None, kind="average_pool")
-    builder.output(builder.conv("dense", x, 5, 1))
-    return builder.build()
+    return small_network("pooled")
 
 
 PROGRAM = pooled()

@@ -17,7 +17,7 @@ from dma.residency.loaded_rings import loaded_ring, may_roll
 from tests.dma.residency.test_loaded_rings import SLOW
 from tests.support.chips import with_memory
 from tests.support.narrowed import some
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 NAMES = ("first", "second", "last")
 
@@ -25,11 +25,7 @@ NAMES = ("first", "second", "last")
 @cache
 def block() -> Program:
     """A residual block of 32 rows of 32 bytes: its first and its last op read the input."""
-    builder = ProgramBuilder("block")
-    x = builder.input("x", (1, 4, 32, 8))
-    inner = builder.conv("second", builder.elementwise("relu", "first", [x]), 4, 5, pad=2)
-    builder.output(builder.elementwise("add", "last", [x, inner]))
-    return builder.build()
+    return small_network("block")
 
 
 def cascade(bands: int = 1, again: tuple[str, ...] = ()) -> Op:
@@ -101,12 +97,8 @@ def test_rows_stay_for_a_later_step_that_goes_back() -> None:
 
 
 def test_steps_at_the_end_may_read_none_of_it() -> None:
-    builder = ProgramBuilder("late")
-    x = builder.input("x", (1, 4, 32, 8))
-    sides = builder.elementwise("relu", "first", [x]), builder.conv("second", x, 4, 3, pad=1)
-    builder.output(builder.conv("late", builder.elementwise("add", "last", [*sides]), 4, 5, pad=2))
     choice = CascadeChoice((*NAMES, "late"), (1, 1, 1, 1))
-    op = next(with_cascades(builder.build(), [choice]).ops())
+    op = next(with_cascades(small_network("late"), [choice]).ops())
     assert not len(op.reads(0, Interval(31, 32), Interval(0, 1)).rows)
     ring = loaded_ring(op, 0, aligned_cuts(op.work.rows, 1), 2)
     assert ring
@@ -117,10 +109,7 @@ def test_there_is_none_in_bands_or_where_no_row_is_read_twice() -> None:
     op = cascade()
     assert may_roll(op, 0)
     assert not may_roll(cascade(bands=2), 0)
-    builder = ProgramBuilder("plain")
-    inner = builder.elementwise("relu", "first", [builder.input("x", (1, 4, 32, 8))])
-    builder.output(builder.conv("second", inner, 4, 3, pad=1))
-    program = builder.build()
+    program = small_network("plain")
     plain = next(with_cascades(program, [CascadeChoice(NAMES[:2], (1, 1))]).ops())
     assert not may_roll(plain, 0)
     assert loaded_ring(op, 0, aligned_cuts(op.work.rows, op.work.rows), 1) is None

@@ -16,6 +16,7 @@ from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.commands import verify
 from tests.support.broken_plans import Commands, cascaded, changed, steps_of
 from tests.support.chips import LUNA_LIKE
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -177,11 +178,7 @@ def test_a_cascade_is_called_by_its_first_and_last_op() -> None:
 
 def test_every_op_of_a_cascade_makes_what_a_later_one_reads() -> None:
     """Otherwise two ops that each run at once could be called a cascade."""
-    builder = ProgramBuilder("apart")
-    x = builder.input("x", (1, 2, 4, 4))
-    for name in ("a", "b"):
-        builder.output(builder.elementwise("relu", name, [x]))
-    program = builder.build()
+    program = small_network("apart")
     commands = plan_in_rounds(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     assert verify(program, commands, LUNA_LIKE) == ()
     said = verify(program, commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls=True)])
@@ -207,11 +204,7 @@ def test_rows_inside_roll_where_the_cascade_says_so() -> None:
 
 
 def test_a_cascade_with_nothing_inside_computes_nothing_again() -> None:
-    builder = ProgramBuilder("leaving")
-    a = builder.conv("a", builder.input("x", (1, 2, 8, 8)), 2, 1)
-    builder.output(a)
-    builder.output(builder.conv("b", a, 2, 1))
-    program = builder.build()
+    program = small_network("leaving")
     plan = cascaded(program, CascadeChoice(("a", "b"), (2, 2)))
     for rolls in (False, True):
         said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])

@@ -8,28 +8,17 @@ from chipmodel.cascades.rewrite import CascadeChoice
 from chipmodel.execute.check import PlanRun, check_paths
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Compute, DmaStart
-from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadeOps
 from chipmodel.pipeline.request import Planned
 from chipmodel.verify.commands import verify
 from tests.support.broken_plans import Change, Commands, cascaded, changed, steps_of
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 OPS = ("a", "b", "c")
 
 
-def convolutions() -> Program:
-    """Three with a halo on all sides, on 6 rows by 12 columns."""
-    builder = ProgramBuilder("three")
-    x = builder.input("x", (1, 2, 6, 12))
-    for name in OPS:
-        x = builder.conv(name, x, 2, 3, pad=1)
-    builder.output(x)
-    return builder.build()
-
-
-PROGRAM = convolutions()
+PROGRAM = small_network("three")
 
 
 def planned(rolls: bool = True, bands: int = 3, memory: int | None = None) -> Planned:

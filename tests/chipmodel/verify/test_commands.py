@@ -13,7 +13,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 Change = Callable[[Command], Command | None]
 
@@ -49,12 +49,7 @@ def once(kind: type, change: Change, index: int) -> Change:
 
 
 def network() -> tuple[Program, Chip, tuple[Command, ...]]:
-    builder = ProgramBuilder("small")
-    x = builder.input("x", (1, 4, 8, 8))
-    a = builder.conv("a", x, 8, 3, pad=1)
-    b = builder.conv("b", a, 8, 3, pad=1)
-    builder.output(builder.elementwise("add", "c", [a, b]))
-    program = builder.build()
+    program = small_network("commands small")
     chip = with_memory(LUNA_LIKE, 4096)
     return program, chip, plan(PlanRequest(program, chip)).commands
 

@@ -16,7 +16,7 @@ from chipmodel.verify.commands import verify
 from chipmodel.verify.memory_state import MemoryState
 from tests.chipmodel.verify.test_memory_state import covered, share
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 def test_shares_of_another_division_into_rows_hold_nothing() -> None:
@@ -80,12 +80,7 @@ def test_parts_of_an_older_definition_do_not_count() -> None:
 
 def striped() -> tuple[Program, Chip, Planned]:
     """Two convolutions of 12 rows of 96 bytes in 1,700 bytes: the tensor between passes through Psram."""
-    builder = ProgramBuilder("striped")
-    x = builder.input("x", (1, 8, 12, 12))
-    for name in ("a", "b"):
-        x = builder.conv(name, x, 8, 3, pad=1)
-    builder.output(x)
-    program, chip = builder.build(), with_memory(LUNA_LIKE, 1700)
+    program, chip = small_network("striped"), with_memory(LUNA_LIKE, 1700)
     return program, chip, plan(PlanRequest(program, chip, "large-first", "exact:100"))
 
 

@@ -20,7 +20,7 @@ from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
@@ -165,17 +165,13 @@ def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_hav
 
 
 def striped() -> tuple[Program, Chip, tuple[Command, ...]]:
-    builder = ProgramBuilder("striped")
-    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
-    program, chip = builder.build(), with_memory(LUNA_LIKE, 64, 1)
+    program, chip = small_network("memory_state striped"), with_memory(LUNA_LIKE, 64, 1)
     return program, chip, plan(PlanRequest(program, chip, "large-first", "sync")).commands
 
 
 def test_steps_with_overlapping_work_do_not_cover_an_op() -> None:
     """Three steps of as much work as a 4 x 4 op has, of which the first and the last overlap."""
-    builder = ProgramBuilder("clash")
-    builder.output(builder.matmul("m", builder.input("a", (4, 8)), builder.input("b", (8, 4))))
-    program = builder.build()
+    program = small_network("clash")
     commands = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     (whole,) = [c for c in commands if isinstance(c, Compute)]
     tiles = [((0, 4), (0, 2)), ((1, 2), (2, 4)), ((2, 4), (1, 4))]
@@ -200,14 +196,7 @@ def test_an_operand_with_a_wrong_buffer_size_is_reported() -> None:
 
 
 def gated() -> tuple[Program, tuple[Command, ...]]:
-    builder = ProgramBuilder("gated")
-    x = builder.input("x", (1, 8))
-    decides = builder.elementwise("relu", "decides", [x])
-    with builder.block() as body:
-        builder.elementwise("relu", "inside", [x])
-    builder.add_if("gate", [("yes", body), ("no", [])], decides)
-    builder.output(builder.elementwise("relu", "after", [x]))
-    program = builder.build()
+    program = small_network("memory_state gated")
     return program, plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
 
 
@@ -221,9 +210,7 @@ def test_the_condition_of_an_if_must_be_in_one_of_the_memories() -> None:
 
 
 def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
-    builder = ProgramBuilder("twice")
-    builder.output(builder.elementwise("relu", "r", [builder.input("x", (1, 64))]))
-    program = builder.build()
+    program = small_network("memory_state twice")
     planned = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync"))
     file = plan_of_planned(planned, LUNA_LIKE, "test-chip", ())
     assert verify_file(program, file, LUNA_LIKE) == ()
@@ -234,12 +221,7 @@ def test_two_buffers_with_the_same_name_in_a_plan_file_are_reported() -> None:
 
 def test_arms_that_do_nothing_need_no_condition() -> None:
     """The planner keeps no tensor for the condition, as both arms do the same."""
-    builder = ProgramBuilder("idle")
-    x = builder.input("x", (1, 8))
-    decides = builder.elementwise("relu", "decides", [x])
-    builder.add_if("gate", [("yes", []), ("no", [])], decides)
-    builder.output(builder.elementwise("relu", "after", [x]))
-    program = builder.build()
+    program = small_network("idle")
     commands = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
     (gate,) = [c for c in commands if isinstance(c, Branch)]
     assert gate.condition is None

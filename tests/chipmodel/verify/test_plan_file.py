@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
@@ -16,31 +15,14 @@ from chipmodel.plan_file.text import read_plan, write_plan
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Value
+from tests.support.small_networks import small_network
 
 Object = dict[str, Any]
 CHIP = with_memory(LUNA_LIKE, 1280)
 """So small that ``a`` leaves SharedMemory and comes back, and ``sum`` runs in two stripes."""
 
 
-def network() -> Program:
-    """Three convolutions with weights of one size, and a branch that a tensor decides which is read later."""
-    builder = ProgramBuilder("net")
-    a = builder.conv("a", builder.input("x", (1, 8, 8, 8)), 8, 3, pad=1)
-    c = builder.conv("c", builder.conv("b", a, 8, 3, pad=1), 8, 3, pad=1)
-    decides = builder.elementwise("relu", "decides", [c])
-    with builder.block() as left:
-        builder.elementwise("copy", "left", [decides], outputs=["joined"])
-    with builder.block() as right:
-        builder.elementwise("copy", "right", [c], outputs=["joined"])
-    builder.add_if("gate", [("yes", list(left)), ("no", list(right))], decides)
-    builder.output(builder.elementwise("add", "sum", [a, Value("joined", a.shape, a.dtype)]))
-    builder.output(decides)
-    return builder.build()
-
-
-PROGRAM = network()
+PROGRAM = small_network("net")
 TEXT = write_plan(
     plan_of_planned(plan(PlanRequest(PROGRAM, CHIP, "large-first", "sync")), CHIP, CHIP.name, ())
 )

@@ -7,18 +7,13 @@ from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from dma.columns.named import cascades_of
 from dma.residency.tiling import cascade_bytes
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 NAMES = ("a", "b", "c", "d", "e")
 
 
 def choices(memory: int, *groups: tuple[str, ...]) -> tuple[CascadeChoice, ...]:
-    builder = ProgramBuilder("chain")
-    value = builder.input("x", (1, 4, 32, 32))
-    for name in NAMES:
-        value = builder.conv(name, value, 4, 3, pad=1)
-    builder.output(value)
-    return cascades_of(builder.build(), with_memory(LUNA_LIKE, memory, 1), groups)
+    return cascades_of(small_network("named chain"), with_memory(LUNA_LIKE, memory, 1), groups)
 
 
 def test_neighbours_are_one_cascade() -> None:
@@ -39,14 +34,7 @@ def test_less_memory_makes_steps_lower_and_then_bands(memory: int, height: int, 
 
 
 def test_where_rows_do_not_fit_some_are_computed_again_up_to_a_limit() -> None:
-    builder = ProgramBuilder("inverted residuals")
-    x = builder.input("x", (1, 4, 32, 32))
-    for number in range(2):
-        x = builder.conv(f"expand{number}", x, 24, 1)
-        x = builder.conv(f"depthwise{number}", x, 24, 3, pad=1, groups=24)
-        x = builder.conv(f"project{number}", x, 4, 1)
-    builder.output(x)
-    program = builder.build()
+    program = small_network("inverted residuals")
     ops = list(program.ops())
     names = tuple(op.name for op in ops)
     plain = cascade_op(program, ops, CascadeChoice(names, (1,) * len(ops)))

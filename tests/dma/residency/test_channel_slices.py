@@ -15,6 +15,7 @@ from dma.residency.channel_slices import chains, in_slices, slices_of, with_slic
 from dma.residency.fitted import fitted
 from dma.residency.greedy import ResidencyTable
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -64,11 +65,7 @@ def test_only_where_a_row_of_the_wide_tensor_is_more_than_the_sums() -> None:
 
 
 def test_a_wide_tensor_with_another_reader_stays_whole() -> None:
-    builder = ProgramBuilder("two readers")
-    x = builder.dense("widen", builder.input("x", (1, 8)), 1024)
-    builder.output(builder.dense("narrow", x, 8))
-    builder.output(builder.elementwise("relu", "other", [x]))
-    assert not chains(builder.build())
+    assert not chains(small_network("two readers"))
 
 
 def test_slices_of_an_output_or_of_more_channels_are_refused() -> None:

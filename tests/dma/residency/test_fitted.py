@@ -22,6 +22,7 @@ from dma.residency.fitted import FINER_SHARES, fitted, least_part
 from tests.support.chips import LUNA_LIKE
 from tests.support.large_operands import CUT, REWRITTEN, SEQUENCES, SMALL, LargeOp
 from tests.support.onnx_oracle import check_reads
+from tests.support.small_networks import small_network
 from tests.workloads.from_onnx.support_models import load, model, node
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load as load_workload
@@ -121,10 +122,7 @@ def test_an_op_that_has_been_replaced_once_is_not_replaced_by_others_of_the_same
 
 def test_a_dense_layer_of_an_image_needs_no_copy_of_it() -> None:
     """Its weights lie in the order of the image, so pieces of that are pieces of its only row."""
-    builder = ProgramBuilder("flat")
-    image = builder.elementwise("relu", "image", [builder.input("x", (1, 4, 16, CAPACITY // 16))])
-    builder.output(builder.dense("dense", builder.flatten(image), 3))
-    program = builder.build()
+    program = small_network("fitted flat")
     assert [op.kind for op in fitted(program, SMALL).ops()][-1] == "add"
     assert "transpose" not in [op.kind for op in fitted(program, SMALL).ops()]
     check_plan(program)

@@ -3,12 +3,13 @@
 import pytest
 
 from chipmodel.errors import DoesNotFit
-from chipmodel.model.program import Node, Op, Program
+from chipmodel.model.program import Op, Program
 from chipmodel.pipeline.plan import plan, smallest_capacity
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.residency.greedy import decide
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.small_networks import small_network
 from tests.support.work import calls
 from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
@@ -16,14 +17,7 @@ from workloads.zoo import build
 
 def skip_connection() -> Program:
     """``early`` (4,096 B) lives through ``wide`` (16,384 B) and is added at the end."""
-    builder = ProgramBuilder("skip")
-    x = builder.input("x", (1, 4, 32, 32))
-    early = builder.elementwise("relu", "early", [x])
-    wide = builder.conv("wide", early, 16, 1, bias=False)
-    wide2 = builder.elementwise("relu", "wide2", [wide])
-    late = builder.conv("late", wide2, 4, 1, bias=False)
-    builder.output(builder.elementwise("add", "sum", [late, early]))
-    return builder.build()
+    return small_network("skip")
 
 
 def test_nothing_moves_where_everything_fits() -> None:
@@ -76,12 +70,7 @@ def test_it_runs_and_is_correct_in_any_memory(size: int, streamer: str) -> None:
 
 
 def test_in_place_tensors_share_their_memory_until_they_must_not() -> None:
-    builder = ProgramBuilder("in-place")
-    x = builder.input("x", (1, 4096))
-    a = builder.elementwise("copy", "a", [x])
-    b = builder.elementwise("relu", "b", [a], in_place=True)
-    builder.output(b)
-    program = builder.build()
+    program = small_network("in-place")
     roomy = decide(program, 65536, lambda op: 0)
     assert roomy.storage["b"] == "a"
     assert roomy.through == (8192, 4096)
@@ -92,17 +81,7 @@ def test_in_place_tensors_share_their_memory_until_they_must_not() -> None:
 
 def test_a_condition_is_not_kept_in_the_arms() -> None:
     """Nor is a tensor that only one arm reads kept in the other."""
-    builder = ProgramBuilder("gated")
-    x = builder.elementwise("relu", "wide", [builder.input("x", (1, 100))])
-    score = builder.dense("score", x, 7)
-    arms: list[tuple[str, list[Node]]] = []
-    for arm, source in (("yes", x), ("no", builder.dense("narrow", x, 30))):
-        with builder.block() as body:
-            builder.dense(f"{arm}.dense", source, 5)
-        arms.append((arm, list(body)))
-    builder.add_if("gate", arms, score)
-    builder.output(score)
-    through = decide(builder.build(), 65536, lambda op: 0).through
+    through = decide(small_network("greedy gated"), 65536, lambda op: 0).through
     assert through == (200, 107, 100 + 7 + 30, 100 + 5, 30 + 5)
 
 
@@ -120,12 +99,7 @@ def residual() -> Program:
 
 def test_an_input_that_only_lives_through_the_worst_op_is_loaded_again() -> None:
     """Even where tensors may not leave; what ops have made stays."""
-    builder = ProgramBuilder("residual")
-    x = builder.input("x", (1, 3, 32, 32))
-    wide = builder.conv("wide", x, 4, 1, bias=False)
-    end = builder.conv("thin", builder.elementwise("relu", "end", [wide]), 3, 1, bias=False)
-    builder.output(builder.elementwise("add", "sum", [end, x]))
-    program = builder.build()
+    program = small_network("greedy residual")
     residency = decide(program, 9 * 1024, lambda op: 0, spill=False)
     assert [[t.position for t in s.touches] for s in residency.segments["x"]] == [[0], [3]]
     assert residency.spilled == ()

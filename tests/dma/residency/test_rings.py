@@ -8,6 +8,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv
 from dma.residency.rings import RingMember, distance, shared_ring
 from dma.residency.tiling import Tiling
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 SHAPES = st.tuples(st.integers(1, 3), st.integers(3, 9), st.integers(1, 4))
@@ -80,9 +81,7 @@ def test_all_rows_at_once_need_all_bytes_between() -> None:
 
 def test_stripes_are_those_of_the_tiling() -> None:
     """Two images: no stripe of three rows has rows of both."""
-    builder = ProgramBuilder("two images")
-    builder.output(builder.conv("conv", builder.input("x", (2, 1, 4, 2)), 1, (1, 1)))
-    program = builder.build()
+    program = small_network("two images")
     op = next(program.ops())
     assert list(Tiling(3, 1).stripes(op)) == [Interval(0, 3), Interval(3, 4), Interval(4, 7), Interval(7, 8)]
     assert distance(program, op, "x", 3) == 6

@@ -24,9 +24,9 @@ from tests.dma.residency.test_greedy import skip_connection
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.small_networks import small_network
 from tests.support.stepper import step_through
 from tests.support.tiers import initial_state
-from workloads.build.builder import ProgramBuilder
 
 BATCHES = 1
 BATCH = 25
@@ -50,10 +50,7 @@ def tier_of(tiers: ChipTierProblem, name: str, op: str, best: bool = True) -> in
 
 
 def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None:
-    builder = ProgramBuilder("one")
-    x = builder.input("x", (1, 4096))
-    builder.output(builder.elementwise("relu", "y", [x]))
-    program = builder.build()
+    program = small_network("one")
     ports = Fraction(4096, 8) + Fraction(4096, 16)
     moves = transfer_cycles(LUNA_LIKE, "load", 4096) + transfer_cycles(LUNA_LIKE, "store", 4096)
     for budget, tier in ((8192, SHARED), (64, PSRAM)):
@@ -63,13 +60,7 @@ def test_accesses_cost_the_npus_ports_and_transfers_what_the_dma_takes() -> None
 
 
 def test_an_op_in_a_loop_costs_its_cycles_in_every_iteration() -> None:
-    builder = ProgramBuilder("loop")
-    x = builder.input("x", (1, 64))
-    with builder.block() as body:
-        builder.elementwise("relu", "y", [x])
-    builder.add_loop("again", 5, list(body))
-    builder.output(builder.elementwise("copy", "z", [x]))
-    assert [step.times for step in asked_of(builder.build(), 4096).problem.steps] == [5, 1]
+    assert [step.times for step in asked_of(small_network("loop"), 4096).problem.steps] == [5, 1]
 
 
 # -- decisions ---------------------------------------------------------------------------------
@@ -98,21 +89,8 @@ def test_operands_in_shared_memory_stay_whole_and_the_others_are_striped() -> No
     assert all(names < operands[op] for op, names in mixed.items())
 
 
-def hole_behind_in_place() -> Program:
-    """``b`` takes the memory of ``a``, and is read again after an op that leaves no room for it."""
-    builder = ProgramBuilder("in-place")
-    x = builder.input("x", (1, 8, 16, 16))
-    a = builder.conv("a", x, 8, 1, bias=False)
-    b = builder.elementwise("relu", "b", [a], in_place=True)
-    wide = builder.conv("wide", b, 16, 1, bias=False)
-    wider = builder.elementwise("relu", "wider", [wide])
-    narrow = builder.conv("narrow", wider, 8, 1, bias=False)
-    builder.output(builder.elementwise("add", "sum", [narrow, b]))
-    return builder.build()
-
-
 def test_a_tensor_that_overwrote_its_input_may_leave_and_return() -> None:
-    tiers = asked_of(hole_behind_in_place(), 8900)
+    tiers = asked_of(small_network("state_search in-place"), 8900)
     residency = residency_of(tiers, tiers.found().state)
     assert residency.storage["b"] == "a"
     first, second = residency.segments["a"]
@@ -131,15 +109,7 @@ def test_where_all_fits_nothing_is_decided_and_no_spill_refuses() -> None:
 
 
 def test_a_tensor_of_several_straight_runs_stays_in_one_memory() -> None:
-    builder = ProgramBuilder("branch")
-    x = builder.input("x", (1, 256))
-    a = builder.elementwise("relu", "a", [x])
-    with builder.block() as left:
-        builder.elementwise("copy", "l", [a], outputs=["out"])
-    with builder.block() as right:
-        builder.elementwise("neg", "r", [a], outputs=["out"])
-    builder.add_if("gate", [("left", list(left)), ("right", list(right))])
-    program = builder.build()
+    program = small_network("branch")
     tiers = asked_of(program, 4096)
     assert [tiers.mobile(name) for name in ("x", "a", "out")] == [True, False, False]
 

@@ -11,6 +11,7 @@ from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from dma.residency.tool_pools import as_tool_keeps, pooled_as_made, tensors_left
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 from workloads.zoo.layers import concat, shuffle_channels, split
@@ -87,11 +88,9 @@ def test_the_largest_tensor_in_psram_decides_how_long_an_op_takes() -> None:
 def test_the_output_is_written_while_sums_are_read() -> None:
     """Input and output of 1,100 and 900 KiB have no room either: the input takes longer than the sum that is
     written beside it, the sum longer than the output beside which it is read."""
-    builder = ProgramBuilder("net")
-    builder.conv("c", builder.input("x", (1, 1100, 32, 32)), 700, 5, pad=2, bias=False)
-    board = chip("shared_memory.bytes=650KiB")
-    (op,) = as_tool_keeps(builder.build(), board).ops()
-    assert set(tensors_left(builder.build(), board)) == {"x", "c", "c: sum 0", "c: sum 1"}
+    program, board = small_network("sums"), chip("shared_memory.bytes=650KiB")
+    (op,) = as_tool_keeps(program, board).ops()
+    assert set(tensors_left(program, board)) == {"x", "c", "c: sum 0", "c: sum 1"}
     assert op.further_cycles == (1400 + 1400) * 1024 * 20
 
 

@@ -9,7 +9,7 @@ from dma.schedule.buffer_names import readable_names
 from dma.stream import stream
 from tests.dma.schedule.test_psram_sharing import chain
 from tests.support.chips import LUNA_LIKE, with_memory
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 def names(program: Program, chip: Chip, streamer: str) -> list[str]:
@@ -29,23 +29,14 @@ def test_two_weight_buffers_in_turn_are_ping_and_pong() -> None:
 
 
 def test_slices_are_counted() -> None:
-    net = ProgramBuilder("slices")
-    net.output(net.conv("conv", net.input("x", (1, 64, 4, 4)), 64, 3, pad=1))
-    found = names(net.build(), with_memory(LUNA_LIKE, 20_000), "sync")
+    found = names(small_network("slices"), with_memory(LUNA_LIKE, 20_000), "sync")
     count = len(found) - 2
     assert count > 1
     assert found == ["x", "conv", *(f"conv weights, slice {i} of {count}" for i in range(1, count + 1))]
 
 
 def test_a_spilled_tensor_comes_back_as_another_part() -> None:
-    net = ProgramBuilder("spilled")
-    x = net.input("x", (1, 8, 16, 16))
-    first = inner = net.conv("first", x, 8, 3, pad=1)
-    for layer in range(3):
-        inner = net.conv(f"wide{layer}", inner, 16, 3, pad=1)
-    last = net.conv("last", inner, 8, 3, pad=1)
-    net.output(net.elementwise("add", "sum", [first, last]))
-    found = names(net.build(), with_memory(LUNA_LIKE, 10_000), "sync")
+    found = names(small_network("spilled"), with_memory(LUNA_LIKE, 10_000), "sync")
     assert "first, part 1 of 2" in found
     assert "first, part 2 of 2, back from Psram" in found
 

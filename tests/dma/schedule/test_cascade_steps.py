@@ -6,31 +6,20 @@ import pytest
 
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op, with_cascades
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, Transfer, steps
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 NAMES = ("expand", "depthwise", "project")
 HEIGHTS = (1, 1, 4)
 AGAIN = "expand..project weights loaded again"
 
 
-def inverted_residual() -> Program:
-    """A block of MobileNetV2 on 8 rows: 16 to 64 channels, 3 x 3 windows, 64 to 8 channels."""
-    b = ProgramBuilder("block")
-    x = b.input("x", (1, 16, 8, 8))
-    wide = b.conv("expand", x, 64, 1)
-    wide = b.conv("depthwise", wide, 64, 3, pad=1, groups=64)
-    b.output(b.conv("project", wide, 8, 1))
-    return b.build()
-
-
-PROGRAM = inverted_residual()
+PROGRAM = small_network("cascade_steps block")
 SIZES = {op.name: PROGRAM.block_bytes(op) for op in PROGRAM.ops()}
 
 

@@ -8,7 +8,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.commands import DmaStart
-from chipmodel.model.program import Program
 from chipmodel.model.schedule import Part
 from chipmodel.model.tree import walk
 from chipmodel.pipeline.plan import plan
@@ -16,15 +15,11 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.operands import TransferNeed
 from dma.schedule.psram_layout import PsramLayout, lay_out
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
-
-def image() -> Program:
-    """``x``: 6 rows of 4 bytes; ``c``: 6 rows of 4 bytes by 2 channels; 2 x 3 x 3 weights."""
-    builder = ProgramBuilder("image")
-    x = builder.input("x", (1, 1, 6, 4))
-    builder.output(builder.conv("c", x, 2, 3, pad=1, bias=False))
-    return builder.build()
+IMAGE = small_network("image")
+"""``x``: 6 rows of 4 bytes; ``c``: 6 rows of 4 bytes by 2 channels; 2 x 3 x 3 weights."""
 
 
 WEIGHTS = Part("c", weights=True)
@@ -36,21 +31,17 @@ def need(part: Part, size: int) -> TransferNeed:
 
 
 def test_weights_come_first_and_everything_starts_on_a_line_of_64_bytes() -> None:
-    layout = lay_out(image(), APART, [need(Part("x"), 24), need(WEIGHTS, 18), need(Part("c"), 48)])
+    layout = lay_out(IMAGE, APART, [need(Part("x"), 24), need(WEIGHTS, 18), need(Part("c"), 48)])
     assert isinstance(layout, PsramLayout)
     homes = [layout.home(Part("c", weights=True), 18), layout.home(Part("x"), 24), layout.home(Part("c"), 48)]
     assert homes == [Interval(0, 18), Interval(64, 88), Interval(128, 176)]
     assert layout.end == 192
-    assert PsramLayout(image(), APART).end == 0
+    assert PsramLayout(IMAGE, APART).end == 0
 
 
 def test_weights_that_lie_by_other_channels_have_another_place() -> None:
     """Weight and bias of one channel follow one another, those of two take turns."""
-    builder = ProgramBuilder("shared")
-    x = builder.input("x", (1, 1, 6, 4))
-    for name, channels in (("two", 2), ("one", 1), ("twice", 2)):
-        builder.output(builder.conv(name, x, channels, 1))
-    built = builder.build()
+    built = small_network("shared")
     two, *rest = built.ops()
     program = replace(built, body=(two, *(replace(op, weights=two.weights) for op in rest)))
     chip = load_chip("luna-arcs")
@@ -66,13 +57,13 @@ def test_weights_that_lie_by_other_channels_have_another_place() -> None:
 
 def test_slices_of_weights_lie_one_after_another_in_the_order_of_their_loads() -> None:
     halves = [Part("c", Share(Interval(0, 1), 1, Interval(k, k + 1), 2), weights=True) for k in (1, 0)]
-    layout = lay_out(image(), APART, [need(half, 9) for half in halves])
+    layout = lay_out(IMAGE, APART, [need(half, 9) for half in halves])
     assert [layout.home(half, 9) for half in halves] == [Interval(0, 9), Interval(64, 73)]
     assert [layout.address(half, 9) for half in halves] == [0, 64]
 
 
 def test_a_tensor_lies_row_after_row_and_in_each_row_its_channels() -> None:
-    layout = lay_out(image(), APART, [need(Part("x"), 24), need(Part("c"), 48)])
+    layout = lay_out(IMAGE, APART, [need(Part("x"), 24), need(Part("c"), 48)])
     rows = Part("x", Share(Interval(1, 5), 6))
     assert (layout.address(rows, 16), rows.runs, layout.pitch(rows)) == (0 + 1 * 4, 1, 0)
     # Rows 2 to 4 of 6, the second of two channels: after two rows of 8 bytes and the first channel of the
@@ -117,7 +108,7 @@ def test_a_part_is_the_bytes_of_its_elements_however_others_cut_the_tensor(
 
 
 def test_tensors_that_share_memory_share_their_address() -> None:
-    program = image()
+    program = IMAGE
     shared = {"x": "c", "c": "c"}
     layout = lay_out(replace(program), shared, [need(Part("x"), 24), need(Part("c"), 48)])
     assert layout.home(Part("x"), 24) == layout.home(Part("c"), 48) == Interval(0, 48)

@@ -21,6 +21,7 @@ from dma.schedule.psram_layout import aligned
 from dma.schedule.psram_sharing import at_homes, psram_lifetimes, within_psram
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory, with_psram
 from tests.support.random_programs import TreeShape, random_program
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 AMPLE = 1 << 30
@@ -130,11 +131,7 @@ def test_a_home_that_is_too_small_is_found() -> None:
 
 
 def test_a_table_is_in_psram_as_a_whole_and_equal_weights_once() -> None:
-    net = ProgramBuilder("tables")
-    x = net.input("x", (1, 8, 16, 16))
-    first = net.conv("a", x, 8, 3, pad=1)
-    net.output(net.conv("b", first, 8, 3, pad=1))
-    program = net.build()
+    program = small_network("tables")
     a, b = program.body
     twice = replace(program, body=(a, replace(b, weights=a.weights)))  # type: ignore[union-attr, arg-type]
     once, both = planned(twice, LUNA_LIKE), planned(program, LUNA_LIKE)

@@ -19,6 +19,7 @@ from dma.residency.tiling import Tiling, whole_tiling
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.steps import emit
 from tests.support.chips import LUNA_LIKE, with_memory
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
@@ -37,16 +38,8 @@ def homeless(program: Program, *striped: str) -> Residency:
     return Residency({}, {n: n for n in program.tensors}, names, (0,) * len(list(ops(program.body))), ())
 
 
-def two_layers() -> Program:
-    builder = ProgramBuilder("two")
-    x = builder.input("x", (1, 8))
-    x = builder.dense("a", x, 4, bias=False)
-    builder.output(builder.dense("b", x, 6, bias=False))
-    return builder.build()
-
-
 def test_a_step_for_each_op_and_a_need_for_each_transfer() -> None:
-    emission = emitted(two_layers(), roomy(two_layers()))
+    emission = emitted(small_network("steps two"), roomy(small_network("steps two")))
     first, second = steps(emission.body)
     assert (first.position, first.op, first.label, first.cycles) == (0, "a", "a", 2 * 8 * 4 // 64)
     assert (first.rows, first.channels) == (Interval(0, 1), Interval(0, 4))
@@ -71,7 +64,7 @@ def test_a_step_for_each_op_and_a_need_for_each_transfer() -> None:
 
 
 def test_weight_slices_follow_one_another_and_tensors_stay_whole() -> None:
-    emission = emitted(two_layers(), roomy(two_layers()), b=Tiling(1, 4))
+    emission = emitted(small_network("steps two"), roomy(small_network("steps two")), b=Tiling(1, 4))
     assert [s.label for s in steps(emission.body)] == ["a", "b [1/2]", "b [2/2]"]
     assert emission.op_steps["b"] == (1, 2)
     slices = [n for n in emission.needs if n.kind == "weights" and n.op == "b"]
@@ -83,15 +76,11 @@ def test_weight_slices_follow_one_another_and_tensors_stay_whole() -> None:
     assert written == [Interval(0, 4), Interval(4, 6)]
 
 
-def image() -> Program:
-    builder = ProgramBuilder("image")
-    x = builder.input("x", (1, 1, 6, 4))
-    builder.output(builder.conv("c", x, 2, 3, pad=1, bias=False))
-    return builder.build()
+IMAGE = small_network("image")
 
 
 def test_stripes_alternate_in_their_buffers_and_weights_are_loaded_once() -> None:
-    emission = emitted(image(), homeless(image()), c=Tiling(2, 2, striped=True, depth=2))
+    emission = emitted(IMAGE, homeless(IMAGE), c=Tiling(2, 2, striped=True, depth=2))
     loads = [n for n in emission.needs if n.direction == "load" and n.kind == "stripe"]
     # Rows 0-2, 1-4 and 3-5 of 4 bytes, for output rows 0-1, 2-3, 4-5.
     assert [(n.part.share.rows, n.bytes, n.buffer) for n in loads] == [
@@ -118,12 +107,12 @@ def test_stripes_alternate_in_their_buffers_and_weights_are_loaded_once() -> Non
 def test_tiles_of_resident_tensors_touch_the_bytes_of_their_rows() -> None:
     """``x`` is 6 rows of 4 bytes, ``c`` 6 rows of 4 bytes by 2 channels: 24 and 48. The kernel of 3 reads a
     row above and one below: rows 0 to 2, 1 to 4 and 3 to 5 for output rows 0 to 1, 2 to 3 and 4 to 5."""
-    emission = emitted(image(), roomy(image()), c=Tiling(2, 2))
+    emission = emitted(IMAGE, roomy(IMAGE), c=Tiling(2, 2))
     tiles = tuple(steps(emission.body))
     assert [step.reads[0].touched for step in tiles] == [Interval(0, 12), Interval(4, 20), Interval(12, 24)]
     assert [step.writes[0].touched for step in tiles] == [Interval(0, 16), Interval(16, 32), Interval(32, 48)]
     assert [o.buffer for step in tiles for o in (step.reads[0], *step.writes)] == ["x", "c"] * 3
-    (whole,) = steps(emitted(image(), roomy(image())).body)
+    (whole,) = steps(emitted(IMAGE, roomy(IMAGE)).body)
     assert (whole.reads[0].touched, whole.writes[0].touched) == (None, None)
 
 
@@ -157,13 +146,13 @@ def test_a_concat_of_what_lies_in_it_moves_nothing_and_one_of_the_rest_moves_tha
 
 
 def test_a_stripe_that_several_slices_read_is_loaded_once() -> None:
-    emission = emitted(image(), homeless(image()), c=Tiling(3, 1, striped=True))
+    emission = emitted(IMAGE, homeless(IMAGE), c=Tiling(3, 1, striped=True))
     loads = [(n.kind, n.first, n.last) for n in emission.needs if n.direction == "load"]
     assert loads == [
         ("stripe", 0, 1), ("weights", 0, 0), ("weights", 1, 1),
         ("stripe", 2, 3), ("weights", 2, 2), ("weights", 3, 3),
     ]  # fmt: skip
-    emission = emitted(image(), homeless(image()), c=Tiling(3, 1, striped=True, channels_outer=True))
+    emission = emitted(IMAGE, homeless(IMAGE), c=Tiling(3, 1, striped=True, channels_outer=True))
     loads = [(n.kind, n.first, n.last) for n in emission.needs if n.direction == "load"]
     assert [kind for kind, _, _ in loads].count("weights") == 2
     assert [kind for kind, _, _ in loads].count("stripe") == 4
@@ -172,12 +161,7 @@ def test_a_stripe_that_several_slices_read_is_loaded_once() -> None:
 def test_each_segment_of_a_tensor_has_its_own_buffer() -> None:
     from chipmodel.passes.liveness import Touch
 
-    builder = ProgramBuilder("stays")
-    x = builder.elementwise("relu", "a", [builder.input("x", (1, 8))])
-    y = builder.elementwise("relu", "b", [x])
-    z = builder.elementwise("add", "c", [x, y])
-    builder.output(builder.elementwise("sub", "d", [x, z]))
-    program = builder.build()
+    program = small_network("stays")
     residency = roomy(program)
     stays = (
         Segment("a", (Touch(0, True), Touch(1, False)), False, (0,)),
@@ -192,14 +176,8 @@ def test_each_segment_of_a_tensor_has_its_own_buffer() -> None:
 
 
 def test_an_input_that_a_loop_reads_too_is_loaded_by_its_first_reader() -> None:
-    builder = ProgramBuilder("early")
-    builder.elementwise("relu", "other", [builder.input("y", (1, 8))])
-    x = builder.input("x", (1, 8))
-    builder.output(builder.elementwise("relu", "first", [x]))
-    with builder.block() as body:
-        builder.elementwise("relu", "inside", [x])
-    builder.add_loop("loop", 2, body)
-    emission = emitted(builder.build(), roomy(builder.build()))
+    program = small_network("early")
+    emission = emitted(program, roomy(program))
     assert [(n.op, n.first, n.last) for n in emission.needs if n.part == Part("x")] == [("first", 1, 2)]
 
 
@@ -207,26 +185,18 @@ def test_an_input_that_a_loop_reads_too_is_loaded_by_its_first_reader() -> None:
 
 
 def squared() -> Program:
-    builder = ProgramBuilder("squared")
-    x = builder.input("x", (32, 32))
-    builder.output(builder.matmul("m", x, x))
-    return builder.build()
+    return small_network("squared")
 
 
 def residual() -> Program:
     """A convolution with its own input added, as loaders fuse it: halo rows and plain rows of ``x``."""
-    builder = ProgramBuilder("residual")
-    builder.output(builder.conv("c", builder.input("x", (1, 4, 16, 16)), 4, 3, pad=1))
-    program = builder.build()
+    program = small_network("steps residual")
     (op,) = ops(program.body)
     return replace(program, body=(replace(op, inputs=("x", "x")),))
 
 
 def doubled() -> Program:
-    builder = ProgramBuilder("doubled")
-    x = builder.input("x", (1, 2048))
-    builder.output(builder.elementwise("add", "d", [x, x]))
-    return builder.build()
+    return small_network("doubled")
 
 
 @pytest.mark.parametrize("make", [squared, residual, doubled])
@@ -303,30 +273,12 @@ def test_a_resident_condition_is_read_where_it_lies() -> None:
 
 def carried_overwritten() -> Program:
     """``r`` takes the memory of what the loop carries, and is copied to it at the iteration's end."""
-    builder = ProgramBuilder("carried")
-    c = builder.elementwise("copy", "first", [builder.input("x", (1, 64))], outputs=["c"])
-    with builder.block() as body:
-        r = builder.elementwise("relu", "r", [c], in_place=True)
-        builder.elementwise("copy", "next", [r], outputs=["c"])
-    builder.add_loop("loop", 3, body, ["c"])
-    builder.output(c)
-    return builder.build()
+    return small_network("carried")
 
 
 def crossed() -> Program:
     """Two carried tensors: ``r`` is still needed when the tensor that it overwrites is written again."""
-    builder = ProgramBuilder("crossed")
-    x = builder.input("x", (1, 64))
-    c, d = (builder.elementwise("copy", f"first {n}", [x], outputs=[n]) for n in "cd")
-    with builder.block() as body:
-        r = builder.elementwise("relu", "r", [c], in_place=True)
-        q = builder.elementwise("relu", "q", [d])
-        builder.elementwise("copy", "next c", [q], outputs=["c"])
-        builder.elementwise("copy", "next d", [r], outputs=["d"])
-    builder.add_loop("loop", 3, body, ["c", "d"])
-    builder.output(c)
-    builder.output(d)
-    return builder.build()
+    return small_network("crossed")
 
 
 def one_arm_in_place() -> Program:
@@ -376,8 +328,4 @@ def test_memory_is_taken_over_only_where_nothing_else_needs_it(
 
 
 def test_a_plain_chain_in_place_still_shares_one_memory() -> None:
-    builder = ProgramBuilder("chain")
-    a = builder.elementwise("copy", "a", [builder.input("x", (1, 64))])
-    b = builder.elementwise("relu", "b", [a], in_place=True)
-    builder.output(builder.elementwise("sigmoid", "c", [b], in_place=True))
-    assert roomy(builder.build()).storage == {"x": "x", "a": "a", "b": "a", "c": "a"}
+    assert roomy(small_network("steps chain")).storage == {"x": "x", "a": "a", "b": "a", "c": "a"}

@@ -4,17 +4,13 @@ from chipmodel.model.program import ops
 from dma.residency.tiling import least_weights
 from dma.stream import stream
 from tests.support.chips import LUNA_LIKE
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 
 
 def test_every_transfer_is_due_where_it_is_issued() -> None:
     """A load at the first step that needs it, a store at the last that writes it."""
-    builder = ProgramBuilder("order")
-    x = builder.input("x", (1, 64))
-    a = builder.dense("a", x, 64)
-    builder.output(a)
-    builder.output(builder.dense("b", a, 32))
-    schedule = stream(builder.build(), LUNA_LIKE, "sync", 1 << 20)
+    schedule = stream(small_network("order"), LUNA_LIKE, "sync", 1 << 20)
     assert [(t.name, t.issue, t.due) for t in schedule.transfers] == [
         ("load weights of a", 0, 0),
         ("load x", 0, 0),
@@ -25,9 +21,7 @@ def test_every_transfer_is_due_where_it_is_issued() -> None:
 
 
 def test_a_store_waits_for_the_last_slice() -> None:
-    builder = ProgramBuilder("slices")
-    builder.output(builder.dense("a", builder.input("x", (1, 64)), 64))
-    schedule = stream(builder.build(), LUNA_LIKE, "sync", 2048)
+    schedule = stream(small_network("sync slices"), LUNA_LIKE, "sync", 2048)
     positions = {t.name.partition(" [")[0]: (t.issue, t.due) for t in schedule.transfers}
     last = len([t for t in schedule.transfers if t.part.weights]) - 1
     assert last > 0

@@ -8,7 +8,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.rewrites.in_place import reuse
 from dma.stream import stream
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 from workloads.load import load
 
 NETWORK = load("zoo:ds_cnn")
@@ -25,11 +25,10 @@ def test_it_schedules_as_the_streamer_that_the_chip_names(streamer: str) -> None
 
 def test_a_tool_may_load_large_weights_in_blocks_while_it_computes() -> None:
     """The second product has two blocks of weights; one comes while the other computes, which takes less."""
-    builder = ProgramBuilder("net")
-    first = builder.conv("c", builder.input("x", (1, 1024, 16, 16)), 1024, 1, bias=False)
-    builder.output(builder.conv("d", first, 2048, 1, bias=False))
     chips = [load_chip("stm32n6", (f"vendor.block_bytes={size}",)) for size in ("0", "1MiB")]
-    whole, blocks = (plan(PlanRequest(builder.build(), chip, streamer="vendor")) for chip in chips)
+    whole, blocks = (
+        plan(PlanRequest(small_network("two products"), chip, streamer="vendor")) for chip in chips
+    )
     ahead = [[each.due - each.issue for each in p.schedule.transfers] for p in (whole, blocks)]
     assert ahead == [[0, 0, 0, 0], [0, 0, 0, 1, 0]]  # weights, input, weights of the second, output
     cycles = [simulate(each.commands, chips[0], {}).cycles for each in (whole, blocks)]

@@ -14,6 +14,7 @@ from tests.reports.cascade_sample import INSIDE, cascaded
 from tests.reports.pages import data_of, told
 from tests.reports.run.test_cores import result as two_cores
 from tests.reports.sample import EVIL, UNICODE, sample
+from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
 
@@ -69,11 +70,7 @@ def test_an_arm_reads_what_another_one_wrote_only_in_the_next_iteration() -> Non
 
 
 def test_no_tensor_comes_from_an_earlier_value() -> None:
-    b = ProgramBuilder("again", source="again.yaml")
-    x = b.input("image", (1, 4, 8, 8))
-    first = b.conv("first", x, 4, 3, pad=1)
-    b.output(b.conv("second", first, 4, 3, pad=1))
-    assert named(b.build()) == {
+    assert named(small_network("again")) == {
         ("image", "first", "reads"),
         ("first", "second", "reads"),
         ("second", "out second", "reads"),

@@ -13,18 +13,13 @@ from reports.run.summary import print_summary
 from tests.reports.console import on_console
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.narrowed import some
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 
 
 @lru_cache(maxsize=1)
 def result() -> Result:
     """Three layers of 64 x 64 in 11 KiB: two blocks of 4,352 B stay, or parts of all."""
-    builder = ProgramBuilder("chain")
-    x = builder.input("x", (1, 64))
-    for number in range(3):
-        x = builder.dense(f"d{number}", x, 64)
-    builder.output(x)
-    program = steady(builder.build(), 4)
+    program = steady(small_network("steady_state chain"), 4)
     return run(PlanRequest(program, with_memory(LUNA_LIKE, 11 * 1024), "large-first", "resident-knapsack"))
 
 

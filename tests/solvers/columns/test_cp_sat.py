@@ -15,7 +15,7 @@ from solvers.columns.cp_sat import ChainModel, ChainWay, least_chain, ways_withi
 from solvers.columns.path import PathSearch, PathWay, least_time
 from solvers.core.deadline import NO_DEADLINE
 from solvers.fluid.borders import LEVELS, NEVER
-from workloads.build.builder import ProgramBuilder
+from tests.support.small_networks import small_network
 from workloads.load import load
 
 FAR = 1 << 40
@@ -23,11 +23,8 @@ FAR = 1 << 40
 
 def instance(size: int) -> ListedInstance:
     """Three layers that may run as cascades, in so many bytes."""
-    builder = ProgramBuilder("tiny")
-    x = builder.conv("a", builder.input("x", (1, 4, 8, 8)), 8, 3, pad=1)
-    builder.output(builder.conv("c", builder.conv("b", x, 8, 3, pad=1, groups=8), 4, 1))
     chip, sought = load_chip("alif-e7").with_memory(size), PlanChoices(NOT_WITHIN, keeps=False)
-    made = listed_instance(builder.build(), chip, {}, True, PlanWays(), 1, NO_DEADLINE, sought)
+    made = listed_instance(small_network("tiny"), chip, {}, True, PlanWays(), 1, NO_DEADLINE, sought)
     assert made is not None
     return made
 

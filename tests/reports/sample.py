@@ -83,10 +83,8 @@ def program() -> Program:
     return b.build()
 
 
-PLAN: dict[str, dict[str, Any]] = {
-    group: {NAMES.get(name, name): row for name, row in rows.items()}
-    for group, rows in yaml.safe_load(data("sample_run.yaml")).items()
-}
+_ROWS: dict[str, dict[str, Any]] = yaml.safe_load(data("sample_run.yaml"))
+PLAN = {group: {NAMES.get(name, name): row for name, row in rows.items()} for group, rows in _ROWS.items()}
 
 
 def _buffer(name: str, size: int, live: str) -> Buffer:

@@ -102,11 +102,13 @@ def test_settings_are_read(text: str, settings: TierSettings) -> None:
     assert packer_named(f"state-search:{text}").options == {"settings": settings}
 
 
-WRONG = "3 segment=0 segment=65 segment=3+ segment=1,segment=2 actions= actions=swap+fly actions=swap+swap "
-WRONG += "cost=time changes=3 steps=2 segment=3,"
+WRONG = (
+    *("", "3", "segment=0", "segment=65", "segment=3+", "segment=3,", "segment=1,segment=2", "actions="),
+    *("actions=swap+fly", "actions=swap+swap", "cost=time", "changes=3", "steps=2"),
+)
 
 
-@pytest.mark.parametrize("text", ["", *WRONG.split()])
+@pytest.mark.parametrize("text", WRONG)
 def test_what_is_none_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         packer_named(f"state-search:{text}")

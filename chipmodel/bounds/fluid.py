@@ -197,19 +197,19 @@ class _FluidBuilder:
         store = stored = 0
         if each.made is not None:
             if newest and each.name in self.program.outputs:
-                written = self._written(each.made, each.name) if each.held is None else size
+                written = size if each.held is not None else self._written(each.made, each.name)
                 stored = int(self.costs.store(written))
             elif each.held is not None or not self.ops[each.made].absorbs:
                 store = int(self.costs.store(int(size * min(shares, default=Fraction(0)))))
-        held = each.held
+        held = None if each.held == BEGUN else each.held
         if self.keeps and each.made is not None and each.name not in self.program.outputs:
             held, store = max(each.reads, default=held), 0
         return FluidTensor(
             size,
             each.made,
             # What is made in parts is needed until the run that completes it.
-            tuple(each.reads) or (() if each.held is None else (each.held,)),
-            tuple(map(self._load, read)) or (() if each.held is None else (0,)),
+            tuple(each.reads) or (() if held is None else (held,)),
+            tuple(map(self._load, read)) or (() if held is None else (0,)),
             store,
             stored,
             frozenset(absorbing),

@@ -129,6 +129,12 @@ def test_results_that_are_made_in_parts_are_stored() -> None:
     assert found.path_cycles == pytest.approx(found.trace.cycles, rel=0.02)
 
 
+def test_a_tensor_may_have_the_memory_of_a_concat() -> None:
+    """The problem of a path took it to be completed before the first run: MobileFaceNet had no plan."""
+    program = reuse(small_network("over_parts"), "all")
+    assert plan_by_ways(PlanRequest(program, load_chip("stm32n6"), cascade=CASCADE_OFF), {})
+
+
 def test_no_step_waits_for_a_store_while_there_is_room() -> None:
     """The store of a result takes as long as several of the steps after it: only the first one hid it."""
     request = PlanRequest(reuse(small_network("stored"), "all"), load_chip("stm32n6"), cascade=CASCADE_OFF)

@@ -69,8 +69,8 @@ ROWS = {
     "reuse": Row(
         "Wang et al. 2025, Algorithm 1: offset packing",
         f"chipmodel compare {CAMERA} --packers naive,sequential,large-first,short-first",
-        rf"short-first{RULED}.*large-first{RULED}.*sequential{RULED}.*naive{RULED}",
-        "{3} → {2} / {1} / {0} B",
+        "".join(rf"(?=.*{name}{RULED})" for name in ("naive", "sequential", "large-first", "short-first")),
+        "{0} → {1} / {2} / {3} B",
     ),
     "merge": Row(
         "Algorithm 2: branch merging",

@@ -76,8 +76,9 @@ class FluidAmounts:
         problem, count = self.problem, self.count
         change = [0] * (count + 1)
         for run, op in enumerate(problem.ops):
-            change[0] += self.times[run] * (self.weights_alone(run) + self.loaded(op.weights) + 2)
-            change[run + 1] -= self.times[run] * (self.weights_alone(run) + self.loaded(op.weights) + 2)
+            weights = self.times[run] * (self.weights_alone(run) + self.loaded(op.weights) + 2)
+            change[0] += weights
+            change[run + 1] -= weights
         for tensor in filter(self._may_move, problem.tensors):
             for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
                 # Of runs that repeat, later ones load what earlier ones have made.

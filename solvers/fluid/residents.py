@@ -203,7 +203,7 @@ class Residents:
             loads = between.inputs + sum(read[name] for name in before.away if name in read)
             back = before.away - read.keys()
             again = [(name, store) for name, store in passing.items() if name in before.away]
-            dirty = before.dirty | new
+            dirty, finished, leaving = before.dirty | new, before.dirty - unfinished, before.dirty & at_once
             for after, stores in arrivals:
                 if back & after.there:
                     continue  # Nobody loads what would come back.
@@ -218,10 +218,10 @@ class Residents:
                     before.behind,
                     sum(store for name, store in again if name not in after.there),
                     after.behind,
-                    sum(store for name, store in after.leaving if name in before.dirty - unfinished),
+                    sum(store for name, store in after.leaving if name in finished),
                     # A tensor may be stored long before it leaves, if it is needed after the next run.
                     sum(store for name, store, unread in after.early if unread or name in dirty),
-                    sum(store for name, store in after.gone if name in before.dirty & at_once),
+                    sum(store for name, store in after.gone if name in leaving),
                 )
 
     def _between(self, start: int, stop: int) -> _Transit:

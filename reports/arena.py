@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chipmodel.answers.arena import ArenaAnswer, ArenaRequest
-from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.page_parts import PageTable, TablePage
 from reports.words import count, percent, plural, ratio, size
 
 LARGEST = 8
@@ -12,13 +12,6 @@ LARGEST = 8
 
 def page(answer: ArenaAnswer) -> TablePage:
     """Sizes, what is alive where most bytes are, and offsets."""
-    total = answer.head_bytes + answer.tail_estimate_bytes
-    tiles = (
-        SummaryTile("tensor_arena_size, estimated", size(total), f"{count(total)} B"),
-        SummaryTile("Head, as planned here", size(answer.head_bytes), _proven(answer)),
-        SummaryTile("Head, by the runtime", size(answer.runtime_head_bytes), _saved(answer)),
-        SummaryTile("Tail, estimated", size(answer.tail_estimate_bytes), "on 32 bits"),
-    )
     title, rows = _alive(answer)
     placed = [
         (request.name, count(request.bytes), f"{request.first} to {request.last}", _offset(answer, request))
@@ -31,7 +24,7 @@ def page(answer: ArenaAnswer) -> TablePage:
         PageTable("offsets", "Offsets", ("name", ">B", "scopes", ">offset"), placed, most=0),
     )
     sentences = (f"{headline(answer)}.", *((_unknown(answer),) if answer.unknown_kernels else ()))
-    return TablePage("arena", answer.source, "", sentences, tiles, tables)
+    return TablePage("arena", answer.source, "", sentences, tables)
 
 
 def _sizes(answer: ArenaAnswer) -> list[tuple[str, str, str]]:

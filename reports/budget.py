@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
 from reports.markdown import escaped
-from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.words import percent, plural, ratio
+from reports.page_parts import PageTable, TablePage
+from reports.words import percent, plural
 
 HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
 
@@ -76,8 +76,6 @@ def markdown(answer: BudgetAnswer) -> str:
 def page(answer: BudgetAnswer) -> TablePage:
     """Every limit, and why budgets are not kept."""
     lines = [line for entry in answer.entries for line in entry.lines]
-    entries = [entry.kept for entry in answer.entries]
-    tiles = tuple(_kept(*each) for each in (("Budgets", entries), ("Limits", [line.kept for line in lines])))
     heads = (*HEADS[:2], *(f">{head}" for head in HEADS[2:5]), "verdict")
     rows, good = [_cells(line) for line in lines], [line.kept for line in lines]
     broken = [(fault,) for entry in answer.entries for fault in faults(entry)]
@@ -85,11 +83,7 @@ def page(answer: BudgetAnswer) -> TablePage:
         PageTable("limits", "Limits", heads, rows, good=good),
         PageTable("broken", "Why it fails", ("what",), broken, most=0),
     )
-    return TablePage("ci", answer.title, "", (_finding(answer),), tiles, tables)
-
-
-def _kept(what: str, kept: list[bool]) -> SummaryTile:
-    return SummaryTile(what, f"{sum(kept)} of {len(kept)}", "kept", ratio(sum(kept), len(kept)))
+    return TablePage("ci", answer.title, "", (_finding(answer),), tables)
 
 
 def junit(answer: BudgetAnswer) -> str:

@@ -9,7 +9,7 @@ from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison
 from chipmodel.model.time_bound import WITHOUT_CASCADES
 from reports.chart import SECONDS, STYLES, Chart, Style, axis, log_axis, series
 from reports.ordering import order_words
-from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
+from reports.page_parts import PageChart, PageTable, TablePage
 from reports.words import count, microjoules, percent, plural, ratio, seconds_text, size
 
 NAMES = ("packer", "merge", "streamer")
@@ -112,8 +112,7 @@ def page(comparison: PlannerComparison) -> TablePage:
     )
     on = f"on {comparison.chip}" if comparison.chip else ""
     tables = (_packers(comparison), _mergers(comparison), _streamers(comparison))
-    sentences, tiles = (headline(comparison),), tuple(_tiles(comparison))
-    return TablePage("compare", comparison.source, on, sentences, tiles, tables, (chart,))
+    return TablePage("compare", comparison.source, on, (headline(comparison),), tables, (chart,))
 
 
 def _packers(comparison: PlannerComparison) -> PageTable:
@@ -178,33 +177,6 @@ def _streamers(comparison: PlannerComparison) -> PageTable:
         f"Whole runs with packer {comparison.packer}. Gaps are to the bound for {spaces}.",
         unbroken=NAMES,
     )
-
-
-def _tiles(comparison: PlannerComparison) -> list[SummaryTile]:
-    tiles: list[SummaryTile] = []
-    if comparison.packed:
-        schedule = f"in the schedule of {comparison.streamer}" if comparison.streamer else ""
-        tiles.append(SummaryTile("Buffers", count(len(comparison.problem.buffers)), schedule))
-        tiles.append(
-            SummaryTile("Proven lower bound", size(comparison.bound), f"{count(comparison.bound)} B")
-        )
-        best = comparison.ranked[0]
-        if best.peak is not None:
-            gap = best.gap or 0.0
-            tiles.append(
-                SummaryTile("Lowest peak", size(best.peak), f"{count(best.peak)} B; gap {percent(gap)}")
-            )
-        fit = sum(row.fits for row in comparison.packed)
-        total = len(comparison.packed)
-        tiles.append(SummaryTile("Packers that fit", f"{fit} of {total}", _capacity(comparison), fit / total))
-    fastest = min((r.cycles for r in comparison.streamed if r.cycles is not None), default=None)
-    if fastest is not None:
-        tiles.append(SummaryTile("Fastest run", count(fastest), "cycles"))
-    return tiles
-
-
-def _capacity(comparison: PlannerComparison) -> str:
-    return "no capacity given" if comparison.capacity is None else f"within {size(comparison.capacity)}"
 
 
 def _chart(comparison: PlannerComparison) -> Chart | None:

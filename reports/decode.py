@@ -7,8 +7,8 @@ from typing import Any
 
 from chipmodel.answers.decode import ContextLength, DecodeAnswer, TimedRun, TokenRun
 from reports.chart import STYLES, Axis, Chart, Style, axis, log_axis, series
-from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.words import percent, ratio, size
+from reports.page_parts import PageChart, PageTable, TablePage
+from reports.words import percent, size
 
 HEADS = (">context", ">prompt ms", ">token ms", ">per s", ">gap", ">kept", ">cache", ">in Psram")
 """``kept`` are weights that stay in SharedMemory."""
@@ -100,23 +100,7 @@ def page(answer: DecodeAnswer) -> TablePage:
     )
     sentence = finding(answer)
     on, told = f"on {answer.chip}", (f"{sentence[:1].upper()}{sentence[1:]}.",)
-    return TablePage("decode", answer.model, on, told, tuple(_tiles(answer, known)), tables, charts)
-
-
-def _tiles(answer: DecodeAnswer, known: Known) -> list[SummaryTile]:
-    tiles: list[SummaryTile] = []
-    for tokens, token in known[:: max(1, len(known) - 1)]:
-        detail = f"{token.milliseconds:,.3f} ms; {percent(token.run.gap)} above the bound"
-        label = f"Tokens a second at {tokens:,}"
-        tiles.append(SummaryTile(label, f"{token.per_second:,.1f}", detail))
-    for tokens, token in known[-1:]:
-        share = ratio(token.resident_bytes, answer.weight_bytes)
-        label = f"Weights that stay at {tokens:,}"
-        tiles.append(SummaryTile(label, percent(share), f"of {size(answer.weight_bytes)}", share))
-        share = ratio(token.cache_off_chip, token.cache)
-        label = f"Cache in Psram at {tokens:,}"
-        tiles.append(SummaryTile(label, percent(share), f"of {size(token.cache)}", share))
-    return tiles
+    return TablePage("decode", answer.model, on, told, tables, charts)
 
 
 def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:

@@ -99,7 +99,7 @@ def page(answer: TimeExplanation) -> TablePage:
         PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer), most=LISTED),
         PageTable("others", "Changes without tried or without a run", ("change", "why"), rest),
     )
-    return TablePage("explain", answer.workload, f"on {answer.chip}", tuple(sentences(answer)), (), tables)
+    return TablePage("explain", answer.workload, f"on {answer.chip}", tuple(sentences(answer)), tables)
 
 
 def _heads(answer: TimeExplanation) -> tuple[str, ...]:

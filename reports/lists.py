@@ -113,4 +113,4 @@ def _page(
     command: str, name: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], *sentences: str
 ) -> TablePage:
     table = PageTable("list", f"All {len(rows):,}", heads, rows, unbroken=UNBROKEN)
-    return TablePage(command, name, "", sentences, (), (table,))
+    return TablePage(command, name, "", sentences, (table,))

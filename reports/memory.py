@@ -8,8 +8,8 @@ from typing import Any
 from chipmodel.answers.memory import MemoryAnswer, MemoryPlan, MemoryPoint
 from chipmodel.model.schedule import CascadePlan
 from reports.chart import STYLES, Chart, Style, log_axis, series
-from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.words import count, magnitude, percent, ratio, size
+from reports.page_parts import PageChart, PageTable, TablePage
+from reports.words import count, percent, ratio, size
 
 MARKS: tuple[tuple[str, Callable[[MemoryPlan], bool], str], ...] = (
     (
@@ -200,28 +200,7 @@ def page(answer: MemoryAnswer) -> TablePage:
             remark="\n".join(marks),
         ),
     )
-    sentences, tiles = (headline(answer),), tuple(_tiles(answer))
-    return TablePage("memory", answer.workload, f"on {answer.chip}", sentences, tiles, tables, (chart,))
-
-
-def _tiles(answer: MemoryAnswer) -> list[SummaryTile]:
-    alone, cascaded = answer.layer_by_layer, answer.with_cascades
-    name, used = kind(cascaded), ratio(cascaded.shared_memory_bytes, answer.capacity_bytes)
-    return [
-        SummaryTile(
-            name.capitalize(),
-            size(cascaded.shared_memory_bytes),
-            f"{percent(used)} of {size(answer.capacity_bytes)}",
-            used,
-        ),
-        SummaryTile(
-            "Layer by layer", size(alone.shared_memory_bytes), f"{count(alone.shared_memory_bytes)} B"
-        ),
-        SummaryTile(f"Cycles {name}", magnitude(cascaded.total_cycles), "if inputs and outputs alone move"),
-        SummaryTile(
-            "Lower bound", size(answer.lower_bound_bytes), f"the smallest plan is {gap(answer)} above it"
-        ),
-    ]
+    return TablePage("memory", answer.workload, f"on {answer.chip}", (headline(answer),), tables, (chart,))
 
 
 def _chart(answer: MemoryAnswer) -> Chart | None:

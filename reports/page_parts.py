@@ -65,12 +65,11 @@ class PageChart:
 @dataclass(frozen=True, slots=True)
 class TablePage:
     """What the page says: ``name`` after the command, large, and ``on`` after it. The terminal has the same
-    sentences, and the same tables as far as there is room, but neither tiles nor charts."""
+    sentences, and the same tables as far as there is room, but no charts."""
 
     command: str
     name: str
     on: str
     sentences: tuple[str, ...]
-    tiles: tuple[SummaryTile, ...]
     tables: tuple[PageTable, ...]
     charts: tuple[PageChart, ...] = ()

@@ -81,7 +81,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
         PageTable("refused", "Values without a run", ("number", ">value", "why"), refused_rows(answer)),
     )
     on, told = f"on {answer.chip}", (headline(answer),)
-    return TablePage("sensitivity", answer.workload, on, told, (), tables, (chart,))
+    return TablePage("sensitivity", answer.workload, on, told, tables, (chart,))
 
 
 def tornado(answer: SensitivityAnswer) -> Chart:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chipmodel.answers.arena import ArenaPlace, SplitArenaAnswer
-from reports.page_parts import PageTable, SummaryTile, TablePage
+from reports.page_parts import PageTable, TablePage
 from reports.words import count, percent, plural, ratio, size
 
 SHOWN = 12
@@ -19,11 +19,6 @@ def headline(answer: SplitArenaAnswer) -> str:
 
 def page(answer: SplitArenaAnswer) -> TablePage:
     """Sizes and places."""
-    tiles = (
-        SummaryTile("SRAM", size(answer.sram_bytes), f"of {size(answer.sram_limit_bytes)}"),
-        SummaryTile("Psram", size(answer.psram_bytes), f"of {size(answer.psram_limit_bytes)}"),
-        SummaryTile("Accesses to Psram", f"{count(answer.price)} {answer.unit}", _proven(answer)),
-    )
     stays = [place for place in answer.places if not place.in_psram]
     tables = (
         PageTable("sizes", "Sizes", ("size", ">B", "remark"), _sizes(answer)),
@@ -31,7 +26,7 @@ def page(answer: SplitArenaAnswer) -> TablePage:
         PageTable("sram", "In SRAM", _heads(answer), _rows(stays), most=0),
     )
     sentences = (f"{headline(answer)}.", _priced(answer))
-    return TablePage("arena", answer.source, "", sentences, tiles, tables)
+    return TablePage("arena", answer.source, "", sentences, tables)
 
 
 def _sizes(answer: SplitArenaAnswer) -> list[tuple[str, str, str]]:

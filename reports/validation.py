@@ -7,8 +7,7 @@ from math import log10
 from typing import Any
 
 from reports.chart import REST, STYLES, Chart, log_axis, series
-from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.words import percent
+from reports.page_parts import PageChart, PageTable, TablePage
 
 Values = Mapping[str, Any]
 
@@ -153,24 +152,13 @@ def page(
         *((f"Accuracy: {accuracy}.",) if accuracy else ()),
         *(f"Note: {each}." for each in answer["notes"]),
     )
-    tiles = tuple(tile for name in names for tile in _tiles(name, rows[name]))
     on, command = f"against {answer['chip']}", "calibrate" if changes else "validate"
-    return TablePage(command, answer["table"], on, sentences + told, tiles, tables, (chart,))
+    return TablePage(command, answer["table"], on, sentences + told, tables, (chart,))
 
 
 def _errors(rows: Sequence[Values]) -> tuple[str, str]:
     errors = [abs(float(row["relative_error"])) for row in rows]
     return f"{sum(errors) / len(errors):.3%}", f"{max(errors):.3%}"
-
-
-def _tiles(name: str, rows: Sequence[Values]) -> list[SummaryTile]:
-    errors = [abs(float(row["relative_error"])) for row in rows]
-    if not errors:
-        return []
-    near = sum(error <= NEAR for error in errors)
-    mean, worst = sum(errors) / len(errors), max(errors)
-    detail = f"{near:,} of {len(errors):,} rows within {NEAR:.0%}, worst {percent(worst)}"
-    return [SummaryTile(f"Mean error, {name}", percent(mean), detail)]
 
 
 def _rows(documents: Mapping[str, Values]) -> list[list[str]]:

@@ -74,7 +74,7 @@ class Verification(TableAnswer):
             PageTable("paths", "Executed paths", heads, rows, good=good),
         )
         name = "Correct" if self.correct else "Wrong"
-        return TablePage("check", name, "", (self.headline(),), (), tables)
+        return TablePage("check", name, "", (self.headline(),), tables)
 
 
 PATH_COLUMNS = ("steps", "transfers", "moved_bytes", "compared_bytes")

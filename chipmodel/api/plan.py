@@ -36,8 +36,7 @@ from chipmodel.rewrites.steady_state import unrolled
 from chipmodel.terminal.progress import stage
 from dma.schedule.expected_forecast import ScheduleForecast
 from reports.ordering import order_words
-from reports.page_parts import PageTable, SummaryTile, TablePage
-from reports.words import size
+from reports.page_parts import PageTable, TablePage
 
 ORDER_SHARE = 0.4
 """The share of the time left that each of several orders of ops may take, so that a second one has some."""
@@ -132,21 +131,12 @@ class ProgramPlan(TableAnswer):
 
     def table_page(self) -> TablePage:
         """What the page says, with the offset and lifetime of every buffer."""
-        capacity = self.chip.shared_memory.bytes
-        bound = (SummaryTile("Lower bound", f"{self.bound.cycles:,}", "cycles"),) if self.bound else ()
-        tiles = (
-            SummaryTile(
-                "Peak memory", size(self.peak_bytes), f"of {size(capacity)}", self.peak_bytes / capacity
-            ),
-            SummaryTile("Forecast", f"{self.forecast_cycles:,.0f}", "cycles without contention"),
-            *bound,
-        )
         rows = [[row["buffer"], *(f"{row[key]:,}" for key in list(row)[1:])] for row in self.rows()]
         heads = ("buffer", ">offset", ">bytes", ">first position", ">end position")
         hint = "A buffer is alive from its first position up to its end; a position is a step of the plan."
         table = PageTable("buffers", "Buffers", heads, rows, hint)
         sentences = (self.headline(), *self.remarks())
-        return TablePage("plan", self.program.name, f"on {self.chip.name}", sentences, tiles, (table,))
+        return TablePage("plan", self.program.name, f"on {self.chip.name}", sentences, (table,))
 
     def write(self, path: str | Path) -> None:
         """Write a plan file, whole or not at all. Raises BadInput where that cannot be."""

@@ -10,11 +10,10 @@ from reports.diff.words import (
     sentences,
     setting_rows,
     signed,
-    time_words,
     total_rows,
 )
-from reports.page_parts import PageChart, PageTable, SummaryTile, TablePage
-from reports.words import count, percent, plural, ratio, size
+from reports.page_parts import PageChart, PageTable, TablePage
+from reports.words import count, plural
 
 MOST_OPS = 50
 """Rows of the table of ops."""
@@ -33,7 +32,7 @@ def page(diff: RunDifference) -> TablePage:
         *(() if diff.same else _changes(diff)),
     )
     told = (f"A: {a.file}. B: {b.file}.", *sentences(diff))
-    return TablePage("diff", a.settings["workload"], on, told, tuple(_tiles(diff)), tables, (_chart(diff),))
+    return TablePage("diff", a.settings["workload"], on, told, tables, (_chart(diff),))
 
 
 def _chart(diff: RunDifference) -> PageChart:
@@ -83,23 +82,3 @@ def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
             most=SHOWN_OPS,
         ),
     )
-
-
-def _tiles(diff: RunDifference) -> list[SummaryTile]:
-    a, b = diff.a, diff.b
-    moved = [sum(getattr(total, side) for total in diff.moved) for side in ("a", "b")]
-    peaks = [run.totals["peak_bytes"] for run in (a, b)]
-    change = percent(ratio(float(abs(diff.milliseconds)), float(a.milliseconds)))
-    word = "slower" if diff.milliseconds > 0 else "faster"
-    return [
-        SummaryTile("Time of A", time_words(a.milliseconds), _clock(diff, "a")),
-        SummaryTile("Time of B", time_words(b.milliseconds), _clock(diff, "b")),
-        SummaryTile("B is", f"{change} {word}" if diff.milliseconds else "as fast", ""),
-        SummaryTile("Peak", f"{size(peaks[1])}", f"A: {size(peaks[0])}"),
-        SummaryTile("Off-chip traffic", f"{size(moved[1])}", f"A: {size(moved[0])}"),
-    ]
-
-
-def _clock(diff: RunDifference, side: str) -> str:
-    run = diff.a if side == "a" else diff.b
-    return f"{run.cycles:,} cycles at {float(run.core_mhz):g} MHz"

@@ -48,7 +48,7 @@ def test_a_table_is_saved_as_it_is_shown(browser: Browser, tmp_path: Path) -> No
 def test_a_spreadsheet_computes_no_text_of_a_page(browser: Browser, tmp_path: Path) -> None:
     texts = ('=HYPERLINK("x")', "+1+1", "@a", "-5", "+5.5e3", 'a "quoted", text', "-x")
     table = PageTable("t", "Names", ("name", "name"), [(text, "b") for text in texts])
-    page = render_tables(TablePage("test", "names", "", (), (), (table,)))
+    page = render_tables(TablePage("test", "names", "", (), (table,)))
     found = visit(browser, write(tmp_path, "page.html", page))
     _, text = saved(found, "CSV", "Names")
     rows = list(csv.reader(text.splitlines()))

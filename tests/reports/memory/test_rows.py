@@ -53,9 +53,6 @@ def test_a_bound_that_is_not_known_is_none() -> None:
 
 def test_the_lower_bound_is_a_row_with_the_gap_of_the_smallest_plan() -> None:
     assert smallest_rows(ANSWER)[-1] == ("lower bound", "3,584", "3.5 KiB", "", "gap 14.3%")
-    page = render_tables(page_of(ANSWER))
-    assert "the smallest plan is 14.3% above it" in page
-    assert "if inputs and outputs alone move" in page
 
 
 def test_the_terminal_shows_what_moves_and_what_is_saved() -> None:
@@ -74,7 +71,6 @@ def test_a_plan_in_slices_is_called_so() -> None:
     assert re.search(r"4,096 +2,000\* +1,000\+ +50\.0%", text)
     assert "+ runs wide tensors in slices" in text
     assert "+ runs wide tensors in slices" in page
-    assert "Cycles with slices" in page
     assert "+ runs" not in _printed(ANSWER) + render_tables(page_of(ANSWER))
 
 

@@ -46,15 +46,6 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True)
-class Reachable:
-    """Moved down as far as possible, every buffer starts at 0, at a pin, or on top of another, so the peak is
-    a sum of sizes; there is no such sum between the bound of ``floor`` and ``bytes``."""
-
-    bytes: int
-    floor: LiveSet | Tallest | Regions
-
-
-@dataclass(frozen=True, slots=True)
 class Contradiction:
     """Buffers with contradictory constraints: colliding pins, or a chain of colocated buffers whose ends must
     not share bytes or are pinned to different offsets."""
@@ -74,15 +65,12 @@ class Searched:
     """What was searched, in a few words."""
 
 
-Certificate = LiveSet | Tallest | Regions | Reachable | Contradiction | Searched
+Certificate = LiveSet | Tallest | Regions | Contradiction | Searched
 
 
 def as_record(certificate: Certificate) -> dict[str, object]:
     """``certificate`` as values for JSON, with its ``kind``."""
-    record: dict[str, object] = {"kind": type(certificate).__name__, **asdict(certificate)}
-    if isinstance(certificate, Reachable):
-        record["floor"] = as_record(certificate.floor)
-    return record
+    return {"kind": type(certificate).__name__, **asdict(certificate)}
 
 
 def rests_on(certificate: Certificate) -> str:
@@ -96,8 +84,6 @@ def rests_on(certificate: Certificate) -> str:
             return "a single buffer"
         case Regions():
             return "a live set and the gaps that it has to fill"
-        case Reachable():
-            return "sums of sizes"
         case Contradiction():
             return "constraints that exclude each other"
         case Searched():

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 from math import gcd
-from typing import NamedTuple
 
 from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
     LiveSet,
-    Reachable,
     Regions,
     Searched,
     Tallest,
@@ -43,8 +41,6 @@ def verify_certificate(problem: Problem, certificate: Certificate) -> tuple[str,
             return _claim_faults(certificate.bytes, _lowest_end(problem, buffers[0]))
         case Regions():
             return _regions_faults(problem, certificate, buffers)
-        case Reachable():
-            return _reachable_faults(problem, certificate)
         case Contradiction():
             return _contradiction_faults(problem, buffers)
         case Searched():
@@ -55,7 +51,7 @@ def _named(certificate: Certificate) -> tuple[str, ...]:
     match certificate:
         case Tallest():
             return (certificate.buffer,)
-        case Reachable() | Searched():
+        case Searched():
             return ()
         case _:
             return certificate.buffers
@@ -176,70 +172,6 @@ def _largest_sum(sizes: list[int], limit: int) -> int:
     return (sums.bit_length() - 1) * unit
 
 
-def _reachable_faults(problem: Problem, certificate: Reachable) -> tuple[str, ...]:
-    if faults := verify_certificate(problem, certificate.floor):
-        return faults
-    if certificate.floor.bytes is None:
-        return ()
-    if problem.memories:
-        return ("sums of sizes prove nothing where there are several memories",)
-    grid = _grid(problem)
-    if grid is None:
-        return ("its buffers have several alignments, and not all sizes are multiples of them",)
-    if not grid.unit or certificate.bytes // grid.unit > MAX_SUMS:
-        return ("there are too many sums to list",)
-    ends = _possible_ends(problem, grid, certificate.bytes)
-    between = [end for end in ends if certificate.floor.bytes <= end]
-    return (f"a peak of {min(between)} is a sum of sizes",) if between else ()
-
-
-class _Grid(NamedTuple):
-    """In a plan whose buffers are all moved down, offsets and ends are multiples of ``unit``, and each offset
-    is the end of another buffer rounded up to ``alignment``."""
-
-    unit: int
-    alignment: int
-
-
-def _grid(problem: Problem) -> _Grid | None:
-    """None where alignments differ and sizes are not multiples of all of them."""
-    pins = [b.pinned for b in problem.buffers if b.pinned is not None]
-    alignments = {b.alignment for b in problem.buffers}
-    unit = gcd(*(b.bytes for b in problem.buffers), *pins)
-    if not any(unit % a for a in alignments):
-        return _Grid(unit, 1)
-    if len(alignments) > 1:
-        return None
-    (alignment,) = alignments
-    return _Grid(gcd(unit, alignment), alignment)
-
-
-def _possible_ends(problem: Problem, grid: _Grid, below: int) -> list[int]:
-    """All sums of sizes below ``below`` that may be the end of a buffer, ascending.
-
-    Sets of sums are integers here: bit number n stands for n units. A chain of buffers, each at the end of
-    the one before it, holds each rigid group at most once.
-    """
-    unit, mask = grid.unit, (1 << (below // grid.unit + 1)) - 1
-    pins = [b.pinned for b in problem.buffers if b.pinned is not None]
-    offsets = sum(1 << offset for offset in {p // unit for p in (0, *pins) if p < below})
-    for group in rigid_groups(problem.buffers, problem.colocated):
-        offsets |= _added(
-            offsets, {-(-b.bytes // grid.alignment) * grid.alignment for b in group}, unit, mask
-        )
-    ends = _added(offsets, {b.bytes for b in problem.buffers}, unit, mask)
-    return [i * unit for i, bit in enumerate(bin(ends)[:1:-1]) if bit == "1" and i * unit < below]
-
-
-def _added(sums: int, sizes: set[int], unit: int, mask: int) -> int:
-    """Each of ``sums`` plus each of ``sizes``, as far as ``mask`` goes."""
-    result = 0
-    for size in sizes:
-        if size // unit < mask.bit_length():
-            result |= (sums << (size // unit)) & mask
-    return result
-
-
 def _contradiction_faults(problem: Problem, buffers: list[Buffer]) -> tuple[str, ...]:
     if len(buffers) < 2:
         return ("it names fewer than two buffers",)
@@ -265,17 +197,6 @@ def _searched_faults(certificate: Searched) -> tuple[str, ...]:
     if certificate.nodes < 0 or (certificate.bytes is not None and certificate.bytes < 0):
         return ("its nodes or bytes are negative",)
     return ()
-
-
-def rigid_groups(buffers: Iterable[Buffer], colocated: Iterable[tuple[str, ...]]) -> list[tuple[Buffer, ...]]:
-    """Partition ``buffers`` into those that must have the same offset, each group in the given order."""
-    listed = list(buffers)
-    groups: list[set[str]] = [{b.name} for b in listed]
-    for names in colocated:
-        if touched := [group for group in groups if group & set(names)]:
-            groups = [group for group in groups if group not in touched] + [set[str]().union(*touched)]
-    index = {b.name: i for i, b in enumerate(listed)}
-    return [tuple(listed[i] for i in sorted(index[name] for name in group)) for group in groups]
 
 
 def aliased(problem: Problem, a: Buffer, b: Buffer) -> bool:

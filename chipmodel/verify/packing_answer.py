@@ -15,7 +15,6 @@ from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
     LiveSet,
-    Reachable,
     Regions,
     Searched,
     Tallest,
@@ -174,14 +173,10 @@ def _no_size(node: JsonValue) -> None:
         node.fail("a contradiction excludes plans of any size: expected null")
 
 
-_FLOORS = (
+CERTIFICATES = _by_kind(
     _record(LiveSet, "bytes", "position", "buffers", "unit?", bytes=COUNT),
     _record(Tallest),
     _record(Regions),
-)
-CERTIFICATES = _by_kind(
-    *_FLOORS,
-    _record(Reachable, bytes=COUNT, floor=_by_kind(*_FLOORS)),
     _record(Contradiction, bytes=Codec(_no_size, as_record)),
     _record(Searched),
 )

@@ -18,7 +18,7 @@ class Anytime:
         self.nodes = 0
         self.progress = Incumbent(report)
         self.progress.found(self.peak)
-        self.certificate: Certificate = best_bound(problem, self.peak, limits.until(self.progress.began))
+        self.certificate: Certificate = best_bound(problem, limits.until(self.progress.began))
         self.bound = self.certificate.bytes or 0
         self.progress.raise_bound(self.bound)
 

@@ -9,7 +9,7 @@ from math import gcd
 from typing import Any
 
 from chipmodel.geometry.interval import merged
-from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Reachable, Regions, Tallest
+from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Regions, Tallest
 from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -18,19 +18,16 @@ MAX_PINS = 1500
 """Pinned buffers, every pair of which is checked."""
 MAX_LIVE_SETS = 2000
 """Live sets whose gaps are examined, the largest first."""
-MAX_SUM_BITS = 1 << 20
+MAX_SUM_BITS = 1 << 17
 """Length of the bit set of sums of sizes."""
-MAX_BUFFERS = 3000
-"""Buffers of a problem whose sums of sizes are listed."""
 MAX_ALIGNMENTS = 12
 """Alignments, the largest first, each of which gives a bound."""
 
 
-def best_bound(problem: Problem, upper: int | None = None, deadline: Deadline = NO_DEADLINE) -> Certificate:
+def best_bound(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Certificate:
     """Return the certificate with the highest bound, or one that shows that there is no plan at all.
 
-    ``upper`` is the peak of a plan, or the capacity: sums of sizes are listed only up to that. From the
-    ``deadline`` on the largest live set is enough.
+    From the ``deadline`` on the largest live set is enough.
     """
     clash = contradiction(problem)
     if clash is not None:
@@ -44,15 +41,12 @@ def best_bound(problem: Problem, upper: int | None = None, deadline: Deadline = 
         found.append(regions)
         if deadline.over:
             break
-    best = max(found, key=_strength)
-    if best.bytes is None or deadline.over:
-        return best
-    return next_sum(problem, best, upper) or best
+    return max(found, key=_strength)
 
 
 def quick_bound(problem: Problem) -> Certificate:
     """Return ``best_bound`` for a problem with memories, else the largest live set, which takes less time."""
-    return best_bound(problem, problem.capacity) if problem.memories else largest_live_set(problem)
+    return best_bound(problem) if problem.memories else largest_live_set(problem)
 
 
 def _strength(certificate: LiveSet | Tallest | Regions) -> tuple[bool, int]:
@@ -227,7 +221,7 @@ def largest_sum(sizes: Sequence[int], space: int) -> int:
     if total <= space:
         return total
     unit = gcd(*sizes)
-    if space // unit > MAX_SUM_BITS // 8:
+    if space // unit > MAX_SUM_BITS:
         return space // unit * unit
     mask = (1 << (space // unit + 1)) - 1
     sums = 1
@@ -235,63 +229,3 @@ def largest_sum(sizes: Sequence[int], space: int) -> int:
         if size <= space:
             sums |= (sums << (size // unit)) & mask
     return (sums.bit_length() - 1) * unit
-
-
-def next_sum(
-    problem: Problem, floor: LiveSet | Tallest | Regions, upper: int | None = None
-) -> Reachable | None:
-    """Return the lowest possible peak from ``floor``'s bound up, as a sum of sizes; None where that is no
-    improvement.
-
-    In a plan whose buffers lie as low as possible all rest on 0 or on pins, so its peak is such a sum.
-    """
-    low = floor.bytes or 0
-    sizes = [b.bytes for b in problem.buffers if b.bytes]
-    top = min(sum(sizes) + low, 2 * low) if upper is None else upper + 1
-    rule = _sum_rule(problem, sizes)
-    if rule is None or top <= low or len(sizes) > MAX_BUFFERS or top // rule[0] > MAX_SUM_BITS:
-        return None
-    unit, round_to = rule
-    sums = _sums(problem, unit, round_to, top)
-    ends = 0
-    mask = (1 << (top // unit + 1)) - 1
-    for size in {b.bytes for b in problem.buffers if b.bytes <= top}:
-        ends |= (sums << (size // unit)) & mask
-    rest = ends >> -(-low // unit)
-    first = -(-low // unit) + ((rest & -rest).bit_length() - 1) if rest else top // unit
-    value = first * unit if rest else top
-    return Reachable(min(value, top), floor) if min(value, top) > low else None
-
-
-def _sum_rule(problem: Problem, sizes: Sequence[int]) -> tuple[int, int] | None:
-    """The unit of all sums, and what sizes are rounded up to; None where peaks are no sums of sizes."""
-    pins = [b.pinned for b in problem.buffers if b.pinned is not None]
-    unit = gcd(*sizes, *pins)
-    if problem.memories or not unit:
-        return None
-    alignments = {b.alignment for b in problem.buffers}
-    if all(unit % a == 0 for a in alignments):
-        return unit, 1
-    if len(alignments) > 1:
-        return None
-    (alignment,) = alignments
-    return gcd(unit, alignment), alignment
-
-
-def _sums(problem: Problem, unit: int, round_to: int, top: int) -> int:
-    """A bit set: bit ``i`` is set if a buffer may start at ``i * unit``, on top of some of the others."""
-    mask = (1 << (top // unit + 1)) - 1
-    pins = {b.pinned for b in problem.buffers if b.pinned is not None}
-    sums = 1
-    for pin in pins:
-        sums |= (1 << (pin // unit)) & mask if pin <= top else 0
-    groups = rigid_groups(problem)
-    grouped = {i for group in groups for i in group}
-    for group in [*groups, *[(i,) for i in range(len(problem.buffers)) if i not in grouped]]:
-        whole = {-(-problem.buffers[i].bytes // round_to) * round_to for i in group}
-        shifts = [w // unit for w in whole if 0 < w <= top]
-        grown = sums
-        for shift in shifts:
-            grown |= (sums << shift) & mask
-        sums = grown
-    return sums

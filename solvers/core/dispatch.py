@@ -170,7 +170,7 @@ def search_by_memory(
     ``search`` must always return a plan. The status is unknown where one does not fit its memory.
     """
     progress = Incumbent(report)
-    certificate = best_bound(problem, problem.capacity)
+    certificate = best_bound(problem)
     bound = certificate.bytes or 0
     progress.raise_bound(bound)
     if excludes(certificate, problem.capacity):

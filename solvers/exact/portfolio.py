@@ -14,7 +14,7 @@ from typing import Literal
 
 from chipmodel.model.certificate import Certificate, Searched, excludes, rests_on
 from chipmodel.model.plan import Plan, Problem, Status
-from solvers.core.bounds_certified import MAX_BUFFERS, best_bound
+from solvers.core.bounds_certified import best_bound
 from solvers.core.deadline import Deadline
 from solvers.core.incumbent import Incumbent
 from solvers.core.outcome import Limits, Outcome, Report
@@ -62,12 +62,11 @@ class _Portfolio:
         self.proof = ""
 
     def run(self) -> Outcome:
-        self.certificate = best_bound(self.problem, self.problem.capacity, self._until)
+        self.certificate = best_bound(self.problem, self._until)
         self._bound(self.certificate)
         if excludes(self.certificate, self.problem.capacity):
             return self._infeasible(self.problem)
         self._start()
-        self._bound_by_sums()
         waiting = [part for part in self.components if not self._is_solved(part)]
         waiting.sort(key=lambda part: -part.area)
         while waiting:
@@ -107,15 +106,6 @@ class _Portfolio:
         for part in self.components:
             part.offer(plan)
         self._tell()
-
-    def _bound_by_sums(self) -> None:
-        """Improve the bound by sums of sizes, which need be listed only up to the best plan's peak."""
-        peak = self._peak()
-        small = len(self.problem.buffers) <= MAX_BUFFERS
-        if self.goal == "minimise" and small and peak is not None and peak > self.progress.bound:
-            better = best_bound(self.problem, peak, self._until)
-            if (better.bytes or 0) > self._proven:
-                self._bound(better)
 
     def _is_solved(self, part: Component) -> bool:
         """Whether this component has been searched, or need not be."""
@@ -163,9 +153,7 @@ class _Portfolio:
             target = self.problem.capacity if self.goal == "fit" else None
             return skeleton.pack(part.problem, limits, target or overall, part.plan, report)
         whole = part.problem is self.problem
-        own = (
-            self._proven if whole else best_bound(part.problem, part.problem.capacity, self._until).bytes or 0
-        )
+        own = self._proven if whole else best_bound(part.problem, self._until).bytes or 0
         unit = offset_unit(part.problem)
         lower = own if self.goal == "fit" else max(own, overall // unit * unit)
         return solve_component(part, limits, self.goal, lower, report)

@@ -54,7 +54,7 @@ def test_few_buffers_are_placed_whatever_the_time(packer: str) -> None:
 
 def test_no_bound_but_the_largest_live_set_is_sought_without_time() -> None:
     aligned = Problem(tuple(replace(b, alignment=1 << i % 4) for i, b in enumerate(PLAIN.buffers)))
-    assert calls(lambda: best_bound(aligned, None, Deadline(0.0, CountedClock(1.0)))) * 2 < calls(
+    assert calls(lambda: best_bound(aligned, Deadline(0.0, CountedClock(1.0)))) * 2 < calls(
         lambda: best_bound(aligned)
     )
 

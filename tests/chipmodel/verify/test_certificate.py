@@ -12,7 +12,6 @@ from chipmodel.model.certificate import (
     Certificate,
     Contradiction,
     LiveSet,
-    Reachable,
     Regions,
     Searched,
     Tallest,
@@ -71,29 +70,6 @@ def test_a_true_claim_verifies_and_a_larger_one_is_refused(
         assert not excludes(certificate, certificate.bytes)
 
 
-def test_a_sum_of_sizes_by_hand() -> None:
-    """Sizes are even, so that a peak of 11 cannot be; 12 can."""
-    problem = Problem((buffer("a", 4), buffer("b", 6, 0, 5), pinned("p", 2, 20, 8, 9)))
-    floor = LiveSet(10, 0, ("a", "b"))
-    assert verify_certificate(problem, floor) == ()
-    assert verify_certificate(problem, Reachable(10, floor)) == ()
-    (fault,) = verify_certificate(problem, Reachable(11, floor))
-    assert fault == "a peak of 10 is a sum of sizes"
-
-
-def test_sums_of_sizes_with_alignment_and_with_pins() -> None:
-    """Starts are 0, 8, 16 ...: ends are those plus 5, so that nothing ends between 6 and 12."""
-    problem = Problem((buffer("a", 5, 0, 2, 8), buffer("b", 5, 3, 4, 8)))
-    floor = LiveSet(5, 0, ("a",))
-    assert verify_certificate(problem, Reachable(5, floor)) == ()
-    assert verify_certificate(problem, Reachable(6, floor)) == ("a peak of 5 is a sum of sizes",)
-    pins = Problem((pinned("p", 3, 9), buffer("a", 2)))
-    assert verify_certificate(pins, Reachable(14, LiveSet(5, 0, ("p", "a"))))
-    assert verify_certificate(BANKS, Reachable(6, LiveSet(6, 0, ("a",)))) == (
-        "sums of sizes prove nothing where there are several memories",
-    )
-
-
 @pytest.mark.parametrize(
     ("problem", "certificate", "fault"),
     [
@@ -148,7 +124,7 @@ def read(record: object) -> Certificate:
 @pytest.mark.parametrize("seed", range(60))
 def test_a_certificate_survives_json(seed: int) -> None:
     problem = random_problem(seed)
-    certificate = best_bound(problem, problem.capacity)
+    certificate = best_bound(problem)
     assert read(as_record(certificate)) == certificate
     assert rests_on(certificate)
 

@@ -5,10 +5,10 @@ from itertools import product
 from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.model.certificate import Contradiction, LiveSet, Reachable, Regions
+from chipmodel.model.certificate import Contradiction, LiveSet, Regions
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from solvers.core.bounds import contention, largest_live_set
-from solvers.core.bounds_certified import best_bound, next_sum
+from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
 from tests.support.plain_check import check
 
@@ -40,15 +40,6 @@ def test_what_does_not_fit_below_a_pin_goes_above_it() -> None:
     problem = Problem((pinned, buffer("a", 6, (0, 9))))
     assert best_bound(problem) == Regions(13, 0, ("p", "a"))
     assert smallest_peak(problem) == 13
-
-
-def test_the_bound_is_a_sum_of_sizes() -> None:
-    """Of 4, 4, 6 and 6 there is no 9, but 4 + 6; with a 1 there are also 9 and 11 and 13."""
-    sizes = (buffer("a", 4, (0, 2)), buffer("b", 4, (1, 3)), buffer("c", 6, (2, 5)), buffer("d", 6, (4, 9)))
-    floor = LiveSet(9, 0, ())  # as if some argument had proven 9
-    assert next_sum(Problem(sizes), floor) == Reachable(10, floor)
-    assert next_sum(Problem(sizes), LiveSet(10, 0, ())) is None
-    assert next_sum(Problem((*sizes, buffer("e", 1, (0, 9)))), LiveSet(11, 0, ())) is None
 
 
 def test_gaps_and_memories_leave_less_than_the_sum() -> None:

@@ -10,7 +10,6 @@ from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import NONE, merging, saved_words
 from reports.run.rolling_rows import cascade_runs
-from reports.run.states import state_maps
 from reports.words import mhz, size, verdict
 
 MAP_HINT = (
@@ -104,15 +103,6 @@ def _merged(result: Result, suffix: str, where: str) -> list[ChartSection]:
             chart=chart,
         )
         for name, chart in merging(result).items()
-    ]
-
-
-def of_states(result: Result, most: int) -> list[ChartSection]:
-    """The maps of every tier of memory before and after a search over their states; empty without one."""
-    search = result.schedule.state_search
-    return [
-        ChartSection(name, "states", title, "", f"What lies where at each step. {title}.", chart)
-        for name, title, chart in (state_maps(search, most) if search else ())
     ]
 
 

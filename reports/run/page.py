@@ -15,7 +15,7 @@ from reports.ordering import FOR_THIS_ORDER, order_words
 from reports.page_parts import PageColumn, SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.cascade_totals import CascadeTotals, cascade_totals, heights_words, kept_words, ops_words
-from reports.run.charts import charts_data, of_merging, of_states, over_time
+from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.cores import CoreTotals, core_of_ops, core_totals, core_waits, speed_up_factor
 from reports.run.energy import energy_rows
 from reports.run.figures import EVENTS, Category
@@ -83,7 +83,6 @@ def render_page(
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed = over_time(result, most_bars)
     saved, merged = of_merging(result)
-    states = of_states(result, most_bars)
     cascades = cascade_totals(result)
     graph = network(result, sums, energy)
     values: dict[str, object] = {
@@ -99,8 +98,6 @@ def render_page(
         "timed": timed,
         "merged": merged,
         "saved": saved,
-        "states": states,
-        "searched": search_words(result.schedule.state_search) if result.schedule.state_search else "",
         "cascades": [_cascade_row(cascade, sums) for cascade in cascades],
         "kept": kept_words(cascades) if cascades else "",
         "units": {_npus(result): _npu_slices(result, sums), "DMA": _dma_slices(result, sums)},
@@ -131,7 +128,7 @@ def render_page(
         "numeric": [column.numeric for column in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
-        **charts_data((*timed, *merged, *states), {op.name: i for i, op in enumerate(sums.ops)}),
+        **charts_data((*timed, *merged), {op.name: i for i, op in enumerate(sums.ops)}),
         "network": graph,
     }
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly, (LAYOUT,)))
@@ -309,6 +306,7 @@ def _facts(result: Result, sums: RunTotals) -> list[tuple[str, str]]:
         ("Time lower bound set by", bound_words(result.bound) or "nothing"),
         *([("CP-SAT", proof_words(result.proof, result.trace.cycles))] if result.proof else []),
         *([("Resident weights", resident_words(result))] if resident_words(result) else []),
+        *([("State search", search_words(search))] if (search := schedule.state_search) else []),
         ("Psram used", psram_words(result)),
         *((f"{need.memory} used", further_words(result, need)) for need in result.fit.further),
         ("Ops", f"{len(sums.ops):,} in {sum(o.steps for o in sums.ops):,} steps; {ran:,} ops ran"),

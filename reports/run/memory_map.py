@@ -112,7 +112,7 @@ def _rows_box(rows: RowsBox, offset: int) -> MapBox:
     """Rows inside of a rolling buffer, at their addresses for as long as they are needed."""
     at = Interval(offset + rows.at.start, offset + rows.at.stop)
     words = (
-        f" of {rows.tensor}\nmade by {rows.step}; the buffer then holds rows {row_words(rows.held)}\n"
+        f" of {rows.tensor}\nmade by {rows.step}\n"
         f"{bytes_at(at)}, needed from cycle {rows.span.start:,} to {rows.span.stop:,}"
     )
     return MapBox(f"rows {row_words(rows.rows)} of {rows.of_rows:,}{rows.columns}", at, rows.span, words)

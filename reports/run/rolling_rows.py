@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby, islice
@@ -25,8 +24,6 @@ class RowsBox:
     of_rows: int
     step: str
     """The label of the step that made them."""
-    held: Interval
-    """All rows in the buffer once that step had ended."""
     at: Interval
     """The bytes that they take, from the start of the buffer."""
     buffer: str
@@ -95,83 +92,40 @@ def _made(result: Result, plan: CascadePlan, listed: tuple[Step, ...]) -> Iterat
 
 
 def _of_tensor(result: Result, tensor: str, inside: list[Step]) -> Iterator[RowsBox]:
-    uses = _tensor_uses(result, tensor, inside)
-    if not uses.writes:
-        return
-    later = uses.last_reads()
-    for number, (step, rows) in enumerate(uses.writes):
-        held = Interval(uses.oldest_after(step.position, rows), rows.stop)
-        for piece, last in _runs(rows, later[number]):
-            first = piece.start if uses.rolls else piece.start - rows.start
-            taken = Interval(first * uses.row_bytes, (first + len(piece)) * uses.row_bytes)
-            of_tensor = (tensor, piece, uses.of_rows, step.label, held)
-            lives = Interval(step.position, last + 1)
-            for at in places(taken, uses.turn):
-                yield RowsBox(*of_tensor, at, uses.buffer, lives, uses.columns)
-
-
-@dataclass(frozen=True, slots=True)
-class _TensorUses:
-    """The rows of a tensor inside a cascade that each step writes and reads, in order of position."""
-
-    writes: list[tuple[Step, Interval]]
-    reads: list[tuple[Step, Interval]]
-    of_rows: int
-    row_bytes: int
-    rolls: bool
-    again: bool
-    """Whether rows are computed again for each step that reads some."""
-    buffer: str
-    turn: int
-    """Bytes of the rolling buffer."""
-    columns: str
-
-    def last_reads(self) -> list[list[int]]:
-        """For each write and row of it the position of the last step that reads it, else its own."""
-        last = [[step.position] * len(rows) for step, rows in self.writes]
-        latest: dict[int, int] = {}
-        """For each row the number of the write that it is from."""
-        number = 0
-        for step, read in self.reads:
-            while number < len(self.writes) and self.writes[number][0].position < step.position:
-                made = self.writes[number][1]
-                latest |= dict.fromkeys(range(made.start, made.stop), number)
-                number += 1
-            for row in (row for row in range(read.start, read.stop) if row in latest):
-                last[latest[row]][row - self.writes[latest[row]][1].start] = step.position
-        return last
-
-    def oldest_after(self, position: int, rows: Interval) -> int:
-        """The first row in the buffer after a step that made ``rows``: the first that any later one reads."""
-        if not self.rolls:
-            return rows.start
-        later = islice(self.reads, bisect_right(self.reads, position, key=lambda r: r[0].position), None)
-        ahead = islice(later, 1 if self.again else LOOK_AHEAD)
-        return min((read.start for _, read in ahead), default=rows.start)
-
-
-LOOK_AHEAD = 64
-"""Reads after a step that are looked at for its oldest row: those of one group of steps and more."""
-
-
-def _tensor_uses(result: Result, tensor: str, inside: list[Step]) -> _TensorUses:
     writes = [(s, o) for s in inside for o in s.writes if o.part.name == tensor]
     reads = [(s, o) for s in inside for o in s.reads if o.part.name == tensor and not o.part.weights]
-    of_rows = max((o.part.share.of_rows for _, o in (*writes, *reads)), default=1)
-    first = writes[0][1] if writes else None
-    size = result.program.tensors[tensor].bytes
-    turn = 0 if first is None else first.bytes or result.schedule.buffers[first.buffer].bytes
-    return _TensorUses(
-        writes=[(step, _rows(operand, of_rows)) for step, operand in writes],
-        reads=[(step, _rows(operand, of_rows)) for step, operand in reads],
-        of_rows=of_rows,
-        row_bytes=(size if first is None else first.part.share.band_bytes(size)) // of_rows,
-        rolls=any(operand.rolls for _, operand in writes),
-        again=any(tensor in plan.again for plan in result.schedule.cascades),
-        buffer=first.buffer if first else "",
-        turn=turn,
-        columns=column_words(first.part.share) if first else "",
-    )
+    if not writes:
+        return
+    of_rows = max(o.part.share.of_rows for _, o in (*writes, *reads))
+    first = writes[0][1]
+    row_bytes = first.part.share.band_bytes(result.program.tensors[tensor].bytes) // of_rows
+    turn = first.bytes or result.schedule.buffers[first.buffer].bytes
+    made = [(step.position, _rows(operand, of_rows)) for step, operand in writes]
+    read = [(step.position, _rows(operand, of_rows)) for step, operand in reads]
+    for (step, operand), (_, rows), last_reads in zip(writes, made, _last_reads(made, read), strict=True):
+        for piece, last in _runs(rows, last_reads):
+            begin = piece.start if operand.rolls else piece.start - rows.start
+            taken = Interval(begin * row_bytes, (begin + len(piece)) * row_bytes)
+            lives = Interval(step.position, last + 1)
+            for at in places(taken, turn):
+                columns = column_words(first.part.share)
+                yield RowsBox(tensor, piece, of_rows, step.label, at, first.buffer, lives, columns)
+
+
+def _last_reads(made: list[tuple[int, Interval]], read: list[tuple[int, Interval]]) -> list[list[int]]:
+    """For each write, by position, and each row of it the position of the last step that reads it, else its
+    own."""
+    last = [[position] * len(rows) for position, rows in made]
+    latest: dict[int, int] = {}
+    """For each row the number of the write that it is from."""
+    number = 0
+    for position, rows in read:
+        while number < len(made) and made[number][0] < position:
+            latest |= dict.fromkeys(range(made[number][1].start, made[number][1].stop), number)
+            number += 1
+        for row in (row for row in range(rows.start, rows.stop) if row in latest):
+            last[latest[row]][row - made[latest[row]][1].start] = position
+    return last
 
 
 def column_words(share: Share) -> str:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, failures, swept_values
+from chipmodel.answers.study_results import StudyMetric, StudyResults, failures, swept_values
 from chipmodel.files.sizes import format_bytes
 from chipmodel.records import dataclass
 from reports.chart import Chart
-from reports.page_parts import SummaryTile
 from reports.study.design import (
     CHIP,
     ENERGY,
@@ -31,11 +30,11 @@ from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
 from reports.study.methods import methods, threats
 from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
-from reports.study.strips import gap_strips, over_time, profile, searching
+from reports.study.strips import gap_strips, profile
 from reports.study.table import columns, details, has_energy, table
-from reports.study.words import answer, best_words, scope, space_words
+from reports.study.words import answer, scope, space_words
 from reports.template import PageScript, render
-from reports.words import count, percent, plural, ratio, seconds_text
+from reports.words import percent
 
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others."""
@@ -72,7 +71,6 @@ def render_study(study: StudyResults) -> str:
         "title": study.title or study.name,
         "scope": scope(study) if study.rows else "",
         "answer": answer(study),
-        "tiles": _tiles(study),
         "charts": charts,
         "metrics": study.metrics,
         "score_tables": [(metric, _scores(metric, study)) for metric in study.metrics],
@@ -110,8 +108,8 @@ def _scores(metric: StudyMetric, study: StudyResults) -> tuple[tuple[str, ...], 
 
 
 def charts_of(study: StudyResults) -> Mapping[str, Chart]:
-    """All charts by their names: gaps, performance profiles, the best plan over time, and latency and energy
-    over each varied field for each workload."""
+    """All charts by their names: gaps, performance profiles, and latency and energy over each varied field
+    for each workload."""
     charts = _charts(study)
     for sweep in _sweeps(study, designs(study) if axes(study) else ()):
         for workload, chart in sweep.panels:
@@ -121,7 +119,7 @@ def charts_of(study: StudyResults) -> Mapping[str, Chart]:
 
 
 def _charts(study: StudyResults) -> dict[str, Chart]:
-    """The charts of gaps, profiles and progress by name. A metric by which every plan is at its bound has
+    """The charts of gaps and profiles by name. A metric by which every plan is at its bound has
     none: the page has a sentence instead."""
     index = {row.key: number for number, row in enumerate(study.rows)}
     charts: dict[str, Chart] = {}
@@ -131,54 +129,7 @@ def _charts(study: StudyResults) -> dict[str, Chart]:
             charts[f"{metric.key}-gaps"] = gap_strips(study, metric, index)
             if len(scores) > 1:
                 charts[f"{metric.key}-profile"] = profile(study, metric)
-    if PEAK in study.metrics and searching(study):
-        charts["time"] = over_time(study)
     return charts
-
-
-def _tiles(study: StudyResults) -> list[SummaryTile]:
-    rows = study.rows
-    asked_for = max(study.points, len(rows))
-    tiles = [
-        SummaryTile(
-            "Points", count(len(rows)), f"of {count(asked_for)} have an answer", ratio(len(rows), asked_for)
-        )
-    ]
-    if not rows:
-        return tiles
-    proven = sum(row.status == "optimal" for row in rows)
-    tiles.append(
-        SummaryTile(
-            "Proven optimal",
-            count(proven),
-            f"{percent(proven / len(rows))} of the points",
-            proven / len(rows),
-        )
-    )
-    if study.metrics:
-        noun = "peak" if PEAK in study.metrics else "run"
-        tiles.append(SummaryTile("Questions settled", best_words(study), f"with a {noun} at the lower bound"))
-    tiles.append(SummaryTile("Planners", count(len(study.planners)), _on(study)))
-    tiles.append(
-        SummaryTile(
-            "Failed", count(len(study.failed)), "points with an error" if study.failed else "no errors"
-        )
-    )
-    spent = sorted(row.seconds for row in rows)
-    middle = seconds_text(spent[len(spent) // 2])
-    tiles.append(SummaryTile("Time spent", _spent(sum(spent)), f"{middle} for the median point"))
-    return tiles
-
-
-def _on(study: StudyResults) -> str:
-    number = len({row.point.workload for row in study.rows})
-    return f"on {plural(number, 'workload')}"
-
-
-def _spent(seconds: float) -> str:
-    if seconds < 120:
-        return seconds_text(seconds)
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection]:

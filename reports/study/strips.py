@@ -1,21 +1,18 @@
-"""The gaps of all plans: a strip of marks for each planner, performance profiles, and gaps over time."""
+"""The gaps of all plans: a strip of marks for each planner, and performance profiles."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from math import inf
-from statistics import median, quantiles
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import quantiles
 from typing import Any
 
 from chipmodel.answers.study_results import ANSWERED, PEAK, StudyMetric, StudyResults
-from chipmodel.answers.study_row import Improved, Row
+from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import PlannerScore
-from reports.chart import REST, SECONDS, Chart, Style, axis, labelled, log_axis, series, style_of
+from reports.chart import REST, Chart, Style, axis, labelled, series, style_of
 from reports.colours import BLUE, VERMILION
 from reports.study.scale import LEAST, gap_ticks, place
-from reports.words import count, exact_size, percent, seconds_text
+from reports.words import count, exact_size, percent
 
 MOST_STRIPS = 40
 """Planners that are drawn."""
@@ -168,103 +165,22 @@ def profile(study: StudyResults, metric: StudyMetric) -> Chart:
 
 
 def _profile_line(score: PlannerScore, style: Style, most: float) -> dict[str, Any]:
-    gaps = [gap for gap, after in zip(score.gaps, chain(score.gaps[1:], [None]), strict=True) if gap != after]
-    steps: Iterable[float] = dict.fromkeys([0.0, *(max(gap, 0.0) for gap in gaps), most])
-    known = [(gap, score.within(gap)) for gap in steps]
+    """A line in steps; thin for planners that have no style of their own."""
+    known = [
+        (gap, score.within(gap)) for gap in dict.fromkeys([0.0, *(max(g, 0.0) for g in score.gaps), most])
+    ]
     of = f"of {count(len(score.gaps))} cases"
-    return _line(
+    thin = style is REST
+    more = {"line": {"shape": "hv", "width": 1 if thin else 2}, "opacity": 0.55 if thin else 1}
+    return series(
         score.planner,
+        "lines" if thin else "lines+markers",
         [(round(place(gap), 4), round(share, 4)) for gap, share in known],
         [
             f"{score.planner}\n{percent(share)} {of} within {percent(gap)} of the bound"
             for gap, share in known
         ],
         style,
-    )
-
-
-def _line(
-    planner: str, points: Sequence[tuple[float, float]], texts: Sequence[str], style: Style
-) -> dict[str, Any]:
-    """A line in steps; thin for planners that have no style of their own."""
-    thin = style is REST
-    more = {"line": {"shape": "hv", "width": 1 if thin else 2}, "opacity": 0.55 if thin else 1}
-    mode, marker = "lines" if thin else "lines+markers", {} if thin else {"marker": {"maxdisplayed": 12}}
-    return series(planner, mode, points, texts, style, **more, **marker)
-
-
-LEAST_SECONDS = 1e-4
-"""The start of the logarithmic axis; earlier plans are drawn here."""
-MOST_STEPS = 160
-"""Points of a median's line."""
-
-
-def searching(study: StudyResults) -> tuple[PlannerScore, ...]:
-    """The planners that reported intermediate plans, in the order of the page."""
-    scores = study.scores(PEAK)
-    return tuple(s for s in scores if any(_steps(row) for row in s.rows))
-
-
-def over_time(study: StudyResults) -> Chart:
-    """The median gap over the points of each planner. A point without a plan yet has an infinite gap, so a
-    line begins when half of the points have one."""
-    scores = searching(study)
-    curves = [_curve(study, score) for score in scores]
-    most = max((gap for curve in curves for _, gap in curve), default=0.0)
-    traces = [
-        _trace(score, style_of(number), curve)
-        for number, (score, curve) in enumerate(zip(scores, curves, strict=True))
-    ]
-    height = place(max(most, 0.01)) * 1.06
-    gaps = axis("best plan so far, gap to the bound", range=[-0.06, height], **gap_ticks(most).on_axis())
-    layout = {"xaxis": log_axis("time of the planner", SECONDS), "yaxis": gaps, "showlegend": True}
-    return Chart(traces, layout, 360)
-
-
-def _steps(row: Row) -> list[Improved]:
-    return [step for step in row.trajectory if step.peak_bytes is not None]
-
-
-def _curve(study: StudyResults, score: PlannerScore) -> list[tuple[float, float]]:
-    """Seconds and the median gap from then on, at each change."""
-    runs = [run for row in score.rows if (run := _run(study, row))]
-    if not runs:
-        return []
-    times = _thinned(sorted({seconds for run in runs for seconds, _ in run}))
-    curve: list[tuple[float, float]] = []
-    for time in times:
-        gap = median(_at(run, time) for run in runs)
-        if gap < inf and (not curve or gap != curve[-1][1]):
-            curve.append((time, gap))
-    end = max(row.packer_seconds or row.seconds for row in score.rows)
-    return [*curve, (max(end, curve[-1][0]), curve[-1][1])] if curve else []
-
-
-def _run(study: StudyResults, row: Row) -> list[tuple[float, float]]:
-    bound = PEAK.bound(row)
-    if not bound:
-        return []
-    return [(max(s.seconds, LEAST_SECONDS), s.peak_bytes / bound - 1) for s in _steps(row) if s.peak_bytes]
-
-
-def _at(run: list[tuple[float, float]], time: float) -> float:
-    number = bisect_right(run, time, key=lambda step: step[0])
-    return run[number - 1][1] if number else inf
-
-
-def _thinned(times: list[float]) -> list[float]:
-    every = max(1, -(-len(times) // MOST_STEPS))
-    return [*times[::every], *([times[-1]] if every > 1 else [])]
-
-
-def _trace(score: PlannerScore, style: Style, curve: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    number = count(sum(bool(_steps(row)) for row in score.rows))
-    return _line(
-        score.planner,
-        [(round(seconds, 6), round(place(gap), 4)) for seconds, gap in curve],
-        [
-            f"{score.planner}\nmedian gap {percent(gap)} after {seconds_text(seconds)}, {number} points"
-            for seconds, gap in curve
-        ],
-        style,
+        **more,
+        **({} if thin else {"marker": {"maxdisplayed": 12}}),
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import inf
 
 from chipmodel.answers.study_results import (
-    CYCLES,
     PEAK,
     StudyMetric,
     StudyResults,
@@ -126,10 +125,3 @@ def best_per_case(study: StudyResults, metric: StudyMetric) -> dict[object, floa
         if gap is not None:
             best[key] = min(gap, best.get(key, inf))
     return best
-
-
-def best_words(study: StudyResults) -> str:
-    """How many cases have a plan at the lower bound, of how many."""
-    best = best_per_case(study, PEAK if PEAK in study.metrics else CYCLES)
-    at_bound = sum(gap <= 0 for gap in best.values())
-    return f"{count(at_bound)} of {count(len(best))}"

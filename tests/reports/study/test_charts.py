@@ -1,4 +1,4 @@
-"""Strips, profiles and curves as figures and as files, the scale of gaps, and the choice of labels."""
+"""Strips and profiles as figures and as files, the scale of gaps, and the choice of labels."""
 
 import sys
 from dataclasses import replace
@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.answers.study_results import CYCLES, PEAK, StudyResults
-from chipmodel.answers.study_row import Improved
 from chipmodel.errors import BadInput
 from reports.chart import Chart
 from reports.pictures import picture_files
 from reports.study.page import charts_of
 from reports.study.scale import APART, gap_ticks, place
-from reports.study.strips import MOST_MARKS, gap_strips, mark_text, over_time, profile, searching
+from reports.study.strips import MOST_MARKS, gap_strips, mark_text, profile
 from tests.reports.study_sample import EVIL, designs, packing, small
 
 
@@ -73,21 +72,6 @@ def test_a_profile_by_hand() -> None:
     assert best_fit["y"] == [0.5, 1.0, 1.0]
     assert naive["y"] == [0.0, 0.5, 1.0]
     assert "50.0% of 2 cases within 0.0% of the bound" in best_fit["hovertext"][0]
-
-
-def test_the_median_over_time_by_hand() -> None:
-    assert [s.planner for s in searching(small())] == ["exact"]
-    one = replace(packing("a", "p", 100, 100), seconds=9.0)
-    rows = (
-        replace(one, trajectory=(Improved(1.0, 200, 50), Improved(3.0, 100, 100))),
-        replace(one, key="b", point=replace(one.point, workload="b"), trajectory=(Improved(2.0, 120, 90),)),
-    )
-    study = StudyResults("two", rows)
-    (line,) = traces(over_time(study))
-    # One plan of two is none at the median; then 100% and 20%, then 0% and 20%.
-    assert line["x"] == [2.0, 3.0, 9.0]
-    assert line["y"] == [round(place(gap), 4) for gap in (0.6, 0.1, 0.1)]
-    assert "after 2.00 s, 2 points" in line["hovertext"][0]
 
 
 def test_without_kaleido_a_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

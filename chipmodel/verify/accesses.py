@@ -1,14 +1,13 @@
 """Commands as reads and writes of values: what an analysis of lifetimes follows along every path.
 
-A value is a tensor or an op's weights in one buffer. Sets of values and of transfers are integers, a bit for
-each.
+A value is a tensor or an op's weights in one buffer, or a transfer in flight there, which its start writes
+and its wait reads. A set of values is an integer with a bit for each.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from functools import reduce
 
 from chipmodel.model.commands import Anchor, Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
@@ -24,10 +23,8 @@ class ValueAccess:
     step: int | None
     reads: int = 0
     writes: int = 0
-    starts: int = 0
     ends: int = 0
-    enters: str = ""
-    """The branch."""
+    """The transfer that is in flight no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +38,14 @@ class AccessFork:
 AccessBody = tuple["ValueAccess | AccessFork", ...]
 
 
-@dataclass
-class Numbers:
-    """A bit for each thing, in the order in which they come up."""
-
-    bits: dict[tuple[str, str, bool], int] = field(default_factory=dict[tuple[str, str, bool], int])
-
-    def mask(self, *names: tuple[str, str, bool]) -> int:
-        return sum({1 << self.bits.setdefault(name, len(self.bits)) for name in names})
-
-
 class AccessTable:
-    """Turns commands into accesses. A value is a tensor or an op's weights in one buffer; ``again``
-    names the op of each tensor that is made again: a step that reads it ends its value."""
+    """Turns commands into accesses. ``again`` names the op of each tensor that is made again: a step that
+    reads it ends its value."""
 
     def __init__(self, commands: tuple[Command, ...], again: Mapping[str, str]) -> None:
         self.again = again
-        self.values, self.transfers = Numbers(), Numbers()
+        self.bits: dict[tuple[str, str, str], int] = {}
+        """A bit for each value, in the order in which they come up: its buffer, name and kind."""
         self.starts = {c.name: c for c in walk(commands) if isinstance(c, DmaStart)}
         self.total = sum(isinstance(command, Compute) for command in walk(commands))
         self.steps = 0
@@ -66,11 +54,9 @@ class AccessTable:
 
     def never_written(self) -> int:
         """Values that no command writes, in buffers that hold others too: they may be any earlier one's."""
-        values = Counter(buffer for buffer, _, _ in self.values.bits)
-        unwritten = (
-            (name, bit) for (name, _, _), bit in self.values.bits.items() if not self.written >> bit & 1
-        )
-        return sum(1 << bit for name, bit in unwritten if values[name] > 1)
+        held = {name: bit for name, bit in self.bits.items() if name[2] != "transfer"}
+        count = Counter(buffer for buffer, _, _ in held)
+        return sum(1 << bit for name, bit in held.items() if count[name[0]] > 1) & ~self.written
 
     def body(self, commands: tuple[Command, ...]) -> AccessBody:
         result: list[ValueAccess | AccessFork] = []
@@ -81,21 +67,22 @@ class AccessTable:
                     result.append(self.transfer(command, before))
                 case Compute():
                     result.append(self.compute(command))
-                    before = command
                 case Branch():
                     condition = self.value(command.condition) if command.condition else 0
                     arms = tuple(self.body(arm.body) for arm in command.arms)
-                    result += [ValueAccess(None, condition, enters=command.name), AccessFork(arms)]
-                    before = command
+                    result += [ValueAccess(None, condition), AccessFork(arms)]
                 case Repeat():
                     result.append(AccessFork((self.body(command.body),), True))
-                    before = command
                 case _:
                     pass
+            before = command if isinstance(command, Anchor) else before
         return tuple(result)
 
+    def mask(self, *names: tuple[str, str, str]) -> int:
+        return sum({1 << self.bits.setdefault(name, len(self.bits)) for name in names})
+
     def value(self, *places: Located) -> int:
-        return self.values.mask(*((p.buffer, p.part.name, p.part.weights) for p in places))
+        return self.mask(*((p.buffer, p.part.name, "weights" if p.part.weights else "") for p in places))
 
     def compute(self, step: Compute) -> ValueAccess:
         """The steps of an op make a value together: only the first of them ends the old one."""
@@ -116,20 +103,17 @@ class AccessTable:
         start = self.starts.get(command.name)
         if start is None:
             return ValueAccess(None)
-        bit = self.transfers.mask((start.at.buffer, start.name, False))
+        flight = self.mask((start.at.buffer, start.name, "transfer"))
         loads = start.direction == "load"
-        step = self._known(self.steps if loads else self.steps - 1)
+        at = self.steps if loads else self.steps - 1
+        step = at if 0 <= at < self.total else None
         if isinstance(command, DmaStart):
-            return ValueAccess(step, 0 if loads else self.value(start.at), starts=bit)
+            return ValueAccess(step, 0 if loads else self.value(start.at), flight)
         if isinstance(before, Branch | Repeat) and command.op == before.name:
-            return ValueAccess(None, ends=bit)
+            return ValueAccess(None, flight, ends=flight)
         writes = self.value(start.at) if loads else 0
         self.written |= writes
-        return ValueAccess(step, writes=writes, ends=bit)
-
-    def _known(self, step: int) -> int | None:
-        """None for a step before the first or after the last."""
-        return step if 0 <= step < self.total else None
+        return ValueAccess(step, flight, writes, flight)
 
 
 def forwards(body: AccessBody, state: int, pass_: Callable[[ValueAccess, int], int]) -> int:

@@ -16,7 +16,7 @@ from chipmodel.plan_file.contents import PlannedBuffer
 from chipmodel.rewrites.in_place import AT_START, PlaceInTensor, place_within, places_in_concat
 from chipmodel.verify.cascade_table import CascadeTable
 from chipmodel.verify.fast_offsets import check_fast
-from chipmodel.verify.lifetimes import condition_faults, lifetime_faults
+from chipmodel.verify.lifetimes import lifetime_faults
 from chipmodel.verify.parts import part_label
 
 
@@ -42,7 +42,6 @@ def buffer_faults(
     problem = Problem(placed, memory.bytes, colocated=tuple(map(tuple, groups.values())))
     yield from check_fast(problem, Plan({b.name: b.offset for b in buffers}))
     yield from lifetime_faults({b.name: b.live for b in buffers}, commands, table.again)
-    yield from condition_faults(program, commands)
 
 
 def _nesting_faults(buffers: Sequence[PlannedBuffer], commands: tuple[Command, ...]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 A buffer must keep a value at every step that touches it, and at a step if some path through that writes the
 value before and reads it afterwards without writing it in between. A path takes any arm of every branch and
-makes any number of iterations of every loop, or none. While a transfer may be in flight its buffer is taken,
-too. This is the classical analysis of a compiler's variables: what may have been written flows forwards
+makes any number of iterations of every loop, or none. A transfer is a value, too, from its start to its wait.
+This is the classical analysis of a compiler's variables: what may have been written flows forwards
 through the commands, what may still be read flows backwards, round each loop until nothing changes.
 """
 
@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.model.commands import Branch, Command, Compute
-from chipmodel.model.program import Program
-from chipmodel.model.tree import walk
+from chipmodel.model.commands import Command
 from chipmodel.verify.accesses import AccessBody, AccessTable, ValueAccess, backwards, forwards
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -28,60 +26,32 @@ def lifetimes(
     ``again``: the op of each tensor whose rows are made again for each step that reads some."""
     table = AccessTable(commands, again)
     accesses = table.body(commands)
-    values = _Flow(table.total, accesses, table.never_written()).kept()
-    flights = _flights(table.total, accesses)
+    names = [buffer for buffer, _, _ in table.bits]
     intervals_of: dict[str, list[Interval]] = {}
-    for numbers, kept in ((table.values, values), (table.transfers, flights)):
-        names = [name for name, _, _ in numbers.bits]
-        for bit, interval in _intervals(kept):
-            intervals_of.setdefault(names[bit], []).append(interval)
+    for bit, interval in _intervals(_kept(table, accesses)):
+        intervals_of.setdefault(names[bit], []).append(interval)
     return {name: merged(intervals) for name, intervals in intervals_of.items()}
 
 
-class _Flow:
-    """The values that are kept at each step."""
+def _kept(table: AccessTable, accesses: AccessBody) -> list[int]:
+    """For each step what it touches, and what may have been written before and may be read after."""
+    touched, written_at, needed_at = ([0] * table.total for _ in range(3))
 
-    def __init__(self, steps: int, body: AccessBody, written: int) -> None:
-        self.touched = [0] * steps
-        self.written = [0] * steps
-        self.needed = [0] * steps
-        self.written_at: dict[str, int] = {}
-        self.needed_at: dict[str, int] = {}
-        forwards(body, written, self._write)
-        backwards(body, 0, self._read)
-
-    def kept(self) -> list[int]:
-        """For each step what it touches, and what may have been written before and may be read after."""
-        steps = zip(self.touched, self.written, self.needed, strict=True)
-        return [touched | (written & needed) for touched, written, needed in steps]
-
-    def _write(self, access: ValueAccess, written: int) -> int:
+    def write(access: ValueAccess, written: int) -> int:
         if access.step is not None:
-            self.touched[access.step] |= access.reads | access.writes
-            self.written[access.step] |= written
-        if access.enters:
-            self.written_at[access.enters] = self.written_at.get(access.enters, 0) | written
-        return written | access.writes
+            touched[access.step] |= access.reads | access.writes
+            written_at[access.step] |= written
+        return (written | access.writes) & ~access.ends
 
-    def _read(self, access: ValueAccess, needed: int) -> int:
+    def read(access: ValueAccess, needed: int) -> int:
         if access.step is not None:
-            self.needed[access.step] |= needed
-        if access.enters:
-            self.needed_at[access.enters] = self.needed_at.get(access.enters, 0) | needed
+            needed_at[access.step] |= needed
         return needed & ~access.writes | access.reads
 
-
-def _flights(steps: int, body: AccessBody) -> list[int]:
-    """The transfers that may be in flight at each step."""
-    in_flight = [0] * steps
-
-    def move(access: ValueAccess, flying: int) -> int:
-        if access.step is not None:
-            in_flight[access.step] |= flying | access.starts
-        return (flying | access.starts) & ~access.ends
-
-    forwards(body, 0, move)
-    return in_flight
+    forwards(accesses, table.never_written(), write)
+    backwards(accesses, 0, read)
+    steps = zip(touched, written_at, needed_at, strict=True)
+    return [here | (written & needed) for here, written, needed in steps]
 
 
 def _intervals(kept: Sequence[int]) -> Iterator[tuple[int, Interval]]:
@@ -113,21 +83,6 @@ def lifetime_faults(
         elif live != needed_by[name]:
             needed = _words(needed_by[name])
             yield f"buffer {name!r} is said to be alive at {_words(live)}, its commands need {needed}"
-
-
-def condition_faults(program: Program, commands: tuple[Command, ...]) -> Iterator[str]:
-    """Branches that read from Psram what a buffer keeps beyond them."""
-    deciding = program.conditions
-    table = AccessTable(commands, NOTHING)
-    accesses = table.body(commands)
-    flow = _Flow(table.total, accesses, table.never_written())
-    for branch in (c for c in walk(commands) if isinstance(c, Branch) and c.condition is None):
-        kept = flow.written_at.get(branch.name, 0) & flow.needed_at.get(branch.name, 0)
-        for (buffer, name, weights), bit in table.values.bits.items():
-            decides = name == deciding.get(branch.name) and not weights and kept >> bit & 1
-            if decides and any(isinstance(c, Compute) for c in walk((branch,))):
-                subject = f"if {branch.name!r} does not read its condition"
-                yield f"{subject} {name!r}, which buffer {buffer!r} keeps"
 
 
 def _words(live: Sequence[Interval]) -> str:

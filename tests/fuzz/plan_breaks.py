@@ -97,13 +97,13 @@ def _harmless_exchange(kind: str, key: str, a: Object, b: Object) -> bool:
 
 
 def _harmless_without(kind: str, key: str, each: Object, found: list[Object]) -> bool:
-    """``order`` may be the workload's own; ``touches`` may be all of the place; a branch without steps reads
-    nothing to decide; ``set`` may repeat what the chip has; a plan is right without its proofs, and without
-    cascades whose ops all run at once."""
+    """``order`` may be the workload's own; ``touches`` may be all of the place; what decides a branch
+    may be in Psram, too; ``set`` may repeat what the chip has; a plan is right without its proofs, and
+    without cascades whose ops all run at once."""
     if key == "touches":
         return bool(each["touches"] == [0, each["bytes"]])
-    if key == "condition":
-        return not any("compute" in command for command in commands([each]))
+    if key == "condition":  # which is then read from Psram, if it is there
+        return True
     if key == "cascades":
         return all(is_only_a_name(each, cascade) for cascade in each[key])
     return key == "order" or (kind, key) == ("plan", "bounds")

@@ -131,11 +131,6 @@ def positions_exchanged(document: Object) -> None:
     exchange(step(document, "a [1/4]"), step(document, "b [1/4]"), "position")
 
 
-def condition_dropped(document: Object) -> None:
-    branch = next(c for c in commands(document) if "branch" in c)
-    del branch["condition"]
-
-
 FAULTS: dict[Callable[[Object], None], str] = {
     stripe_loaded_from_elsewhere: "transfer 'load a for sum [2/2]' moves 'a' (rows",
     stripe_stored_elsewhere: "transfer 'store sum from sum [1/2]' moves 'sum' (rows",
@@ -150,7 +145,6 @@ FAULTS: dict[Callable[[Object], None], str] = {
     spill_stored_instead_of_loaded: "transfer 'load a' is a 'store a', which its name does not say",
     touches_exchanged: "step 'b [1/4]' touches bytes",
     positions_exchanged: "step 'a [1/4]' has position 4, it is number 0 in linear order",
-    condition_dropped: "if 'gate' does not read its condition 'decides', which buffer",
 }
 
 

@@ -41,7 +41,7 @@ from chipmodel.verify.psram import PsramMap, memory_fault, thing
 from chipmodel.verify.rolling import RollingRows, clash, load_faults, turn_faults
 from chipmodel.verify.sequence import are_in_time, order_faults, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
-from chipmodel.verify.transfers import move_faults, moved_faults, slice_faults, transfer_faults
+from chipmodel.verify.transfers import moved_faults, slice_faults, transfer_faults
 
 MAX_VIOLATIONS = 20
 """Violations that are reported; the rest would only make the message long."""
@@ -68,7 +68,6 @@ def verify(
         *table.faults(),
         *sequence_faults(commands),
         *transfer_faults(commands, table.name_of),
-        *move_faults(commands),
         *slice_faults(program, commands, table),
         *table.band_faults(commands),
     )

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from chipmodel.geometry.interval import Interval, StridedBytes
 from chipmodel.geometry.share import WHOLE, Share
@@ -17,6 +17,7 @@ from chipmodel.records import dataclass
 from chipmodel.verify.coverage import EMPTY, Coverage, begin_alike, disjoint
 from chipmodel.verify.rolling import RollingRows, clash
 
+T = TypeVar("T", bound=AnyTransfer)
 ContentsKey = tuple[str, bool, int]
 """Name, whether it is an op's weights, and offset."""
 _KNOWN = ("contents", "stored", "written", "unstored", "updated", "copies")
@@ -404,6 +405,8 @@ def _key(place: Located) -> ContentsKey:
     return place.part.name, place.part.weights, place.offset
 
 
-def of_any_iteration(start: DmaStart) -> DmaStart:
+def of_any_iteration(start: T) -> T:
     """``start`` without the slice that it moves: the transfer before a loop and those in it are the same."""
+    if isinstance(start, DmaMove):
+        return start
     return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart
-from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.model.tree import walk
@@ -18,7 +18,7 @@ from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
 from chipmodel.verify.parts import part_label
 from chipmodel.verify.proven_cycles import proof_faults
-from chipmodel.verify.psram import memory_fault, thing
+from chipmodel.verify.psram import thing
 
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _body_faults(program: Program, plan: PlanFile, chip: Chip) -> Iterator[str]:
         for fault in _core_faults(program, core, chip):
             yield f"core {number}: {fault}" if plan.cores else fault
     streams = [core.commands for core in plan.cores or (alone,)]
-    yield from _psram_table_faults(plan.psram, streams, chip)
+    yield from _psram_table_faults(plan.psram, streams)
     if plan.cores:
         yield from verify_cores(program, streams, chip, [core.cascades for core in plan.cores])
     else:
@@ -70,32 +70,19 @@ def _core_faults(program: Program, core: PlannedCore, chip: Chip) -> Iterator[st
     yield from buffer_faults(program, core.buffers, core.commands, chip.shared_memory, core.cascades)
 
 
-def _psram_table_faults(
-    table: Sequence[PsramHome], streams: Sequence[tuple[Command, ...]], chip: Chip
-) -> Iterator[str]:
+def _psram_table_faults(table: Sequence[PsramHome], streams: Sequence[tuple[Command, ...]]) -> Iterator[str]:
     """What is wrong with the table of places in Psram: every command uses it, and nothing else is in it."""
-    homes: dict[Part, Interval] = {}
-    memories: dict[Part, str] = {}
-    further, capacity = further_addresses(chip), chip.off_chip_bytes
-    for entry in table:
-        if entry.part in homes:
-            yield f"the table of Psram has {part_label(entry.part)} twice"
-        if entry.memory:
-            fault = memory_fault(entry.memory, entry.home, capacity, further)
-            yield from (f"{part_label(entry.part)}: {each}" for each in (fault,) if each)
-        elif entry.home.start < 0 or entry.home.stop > capacity:
-            yield f"{part_label(entry.part)} lie at {entry.home} of Psram, which has {capacity} bytes"
-        homes.setdefault(entry.part, entry.home)
-        memories.setdefault(entry.part, entry.memory)
-    used: set[Part] = set()
-    for subject, what, home, memory in (use for commands in streams for use in _psram_uses(commands)):
-        used.add(what)
-        if homes.get(what) != home or memories.get(what) != memory:
-            stated = homes.get(what, "no place")
-            yield f"{subject} has {part_label(what)} at {home} of Psram, the table at {stated}"
-    for part in homes:
-        if part not in used:
-            yield f"the table of Psram has {part_label(part)}, which no command moves or reads in place"
+    unused = Counter((entry.part, entry.home, entry.memory) for entry in table)
+    stated = set(unused)
+    used = (use for commands in streams for use in _psram_uses(commands))
+    for subject, part, home, memory in used:
+        unused[part, home, memory] = 0
+        if (part, home, memory) not in stated:
+            yield f"{subject} has {part_label(part)} at {home} of Psram, the table does not"
+    for part, home, _ in unused.elements():
+        yield f"the table of Psram has {part_label(part)} at {home}, where no command finds it"
+    if len(stated) < len(table):
+        yield "the table of Psram has a place twice"
 
 
 def _psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval, str]]:

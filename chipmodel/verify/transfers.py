@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import (
     Acquire,
+    AnyTransfer,
     Branch,
     Command,
     Compute,
@@ -29,13 +30,14 @@ def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]
     """What is wrong with names and ops of transfers, waits, releases and acquires. ``cascade_of``: the name
     of the cascade of an op, which its transfers are named after."""
     placed = list(placed_commands(commands))
-    starts: dict[str, DmaStart] = {}
+    starts: dict[str, AnyTransfer] = {}
     for each in placed:
-        if isinstance(each.command, DmaStart):
+        if isinstance(each.command, DmaStart | DmaMove):
             first = starts.setdefault(each.command.name, each.command)
             if of_any_iteration(first) != of_any_iteration(each.command):
                 yield f"two different transfers are called {first.name!r}"
     yield from _title_faults(list(starts.values()), cascade_of)
+    yield from _nested_moves(commands, starts)
     yield from _start_faults(placed)
     yield from _wait_faults(placed, starts)
     yield from _core_faults(placed)
@@ -44,12 +46,12 @@ def transfer_faults(commands: tuple[Command, ...], cascade_of: Mapping[str, str]
 # -- names -----------------------------------------------------------------------------------------
 
 
-def _title_faults(starts: Sequence[DmaStart], cascade_of: Mapping[str, str]) -> Iterator[str]:
+def _title_faults(starts: Sequence[AnyTransfer], cascade_of: Mapping[str, str]) -> Iterator[str]:
     """Names that do not say what is moved: ``load x``, ``store x from op``, ``load weights of op``, and
     where several are alike, which of them in the order of issue: ``load x for op [2/4]``."""
-    alike: dict[str, list[DmaStart]] = {}
+    alike: dict[str, list[AnyTransfer]] = {}
     for start in starts:
-        if start.at.part.weights and start.direction == "store":
+        if start.part.weights and not _loads(start):
             yield f"transfer {start.name!r} stores weights, which never change"
             continue
         titles = _titles(start, cascade_of.get(start.op, start.op))
@@ -65,11 +67,14 @@ def _title_faults(starts: Sequence[DmaStart], cascade_of: Mapping[str, str]) -> 
                 yield f"transfer {start.name!r} is number {number} of {len(group)}: expected {expected!r}"
 
 
-def _titles(start: DmaStart, op: str) -> tuple[str, ...]:
+def _titles(start: AnyTransfer, op: str) -> tuple[str, ...]:
     """What a transfer may be called without its number, the longest first."""
-    if start.at.part.weights:
-        return (f"load weights of {start.at.part.name}",)
-    title = f"{start.direction} {start.at.part.name}"
+    part = start.part
+    if isinstance(start, DmaMove):
+        return (f"move {part_label(part) if part.weights else part.name} to {start.memory}",)
+    if part.weights:
+        return (f"load weights of {part.name}",)
+    title = f"{start.direction} {part.name}"
     return f"{title} {'for' if start.direction == 'load' else 'from'} {op}", title
 
 
@@ -80,22 +85,28 @@ def _has_title(name: str, title: str) -> bool:
 # -- the ops that need them ------------------------------------------------------------------------
 
 
+def _loads(start: AnyTransfer) -> bool:
+    """Whether a transfer is waited for before a step, as a move is, too."""
+    return isinstance(start, DmaMove) or start.direction == "load"
+
+
 def _start_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
     """Loads that are issued before no step, stores that are issued after none, or after another op's."""
     for command, before, after, _ in placed:
-        if not isinstance(command, DmaStart):
+        if not isinstance(command, DmaStart | DmaMove):
             continue
-        if command.direction == "load" and not isinstance(after, Compute):
-            yield f"transfer {command.name!r} is issued before no step"
-        if command.direction == "store" and not isinstance(before, Compute):
+        if _loads(command):
+            if not isinstance(after, Compute):
+                yield f"transfer {command.name!r} is issued before no step"
+        elif not isinstance(before, Compute):
             yield f"transfer {command.name!r} is issued after no step"
-        elif command.direction == "store" and named(before) != command.op:
+        elif named(before) != command.op:
             yield f"transfer {command.name!r} follows a step of {named(before)!r}, not of {command.op!r}"
-        if command.at.touched is not None and not command.at.rolls:
+        if isinstance(command, DmaStart) and command.at.touched is not None and not command.at.rolls:
             yield f"transfer {command.name!r} touches only a part of its bytes"
 
 
-def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> Iterator[str]:
+def _wait_faults(placed: Sequence[Neighbours], starts: Mapping[str, AnyTransfer]) -> Iterator[str]:
     """Every transfer has one wait at a step, its op's; further ones follow a branch or loop around it."""
     at_step: dict[str, list[DmaWait]] = {}
     after_fork: dict[str, list[str]] = {}
@@ -113,10 +124,10 @@ def _wait_faults(placed: Sequence[Neighbours], starts: dict[str, DmaStart]) -> I
                 yield f"after {before.name!r} is a wait for {command.name!r}, for which nothing in it waits"
             continue
         at_step.setdefault(command.name, []).append(command)
-        step = after if start.direction == "load" else before
+        step = after if _loads(start) else before
         if not isinstance(step, Compute) or command.op != step.op:
             yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(step)!r}"
-        if start.direction == "load" and command.op != start.op:
+        if _loads(start) and command.op != start.op:
             yield f"transfer {command.name!r} is for {start.op!r}, but {command.op!r} waits for it"
     for name in starts:
         if len(at_step.get(name, ())) != 1:
@@ -199,39 +210,12 @@ def _place_faults(program: Program, start: DmaStart) -> Iterator[str]:
         yield f"transfer {start.name!r} does not say that its part lies {where}"
 
 
-def move_faults(commands: tuple[Command, ...]) -> Iterator[str]:
-    """What is wrong with the moves of a plan: each is called after what it copies, which no other one does,
-    begins before a step outside of branches and loops, and is waited for once, before a later one."""
-    every = [command for command in walk(commands) if isinstance(command, DmaMove)]
-    outer = {id(command) for command in commands}
-    names = [move.name for move in every]
-    waits = [command for command in walk(commands) if isinstance(command, DmaWait) and command.name in names]
-    for move in every:
-        own = [wait for wait in waits if wait.name == move.name]
-        if names.count(move.name) > 1:
-            yield f"two transfers are called {move.name!r}"
-        if move.name != title(move):
-            yield f"transfer {move.name!r} is a {title(move)!r}, which its name does not say"
-        if not all(id(command) in outer for command in (move, *own)):
-            yield f"transfer {move.name!r} is in a branch or loop"
-        if len(own) != 1:
-            yield f"{len(own)} steps wait for transfer {move.name!r}, expected 1"
-    ops = {move.name: move.op for move in every}
-    for command, _, after, _ in placed_commands(commands):
-        if isinstance(command, DmaMove) and not isinstance(after, Compute):
-            yield f"transfer {command.name!r} is issued before no step"
-        if isinstance(command, DmaWait) and command.name in ops:
-            if named(after) != command.op:
-                yield f"a wait for {command.name!r} names {command.op!r}, but belongs to {named(after)!r}"
-            if ops[command.name] != command.op:
-                op = ops[command.name]
-                yield f"transfer {command.name!r} is for {op!r}, but {command.op!r} waits for it"
-
-
-def title(move: DmaMove) -> str:
-    """What a move is called."""
-    weights = move.part.weights
-    return f"move {part_label(move.part) if weights else move.part.name} to {move.memory}"
+def _nested_moves(commands: tuple[Command, ...], starts: Mapping[str, AnyTransfer]) -> Iterator[str]:
+    """Moves that begin or end in a branch or loop."""
+    outer = set(map(id, commands))
+    for command in (c for c in walk(commands) if isinstance(c, DmaMove | DmaWait)):
+        if isinstance(starts.get(command.name), DmaMove) and id(command) not in outer:
+            yield f"transfer {command.name!r} is in a branch or loop"
 
 
 def moved_faults(move: DmaMove, size: int | None, home_bytes: int) -> Iterator[str]:

@@ -154,4 +154,6 @@ def test_the_table_says_which_memory_a_home_is_in() -> None:
     stated = next(each for each in written.psram if each.memory or each.part == Part("x"))
     assert (stated.part, stated.memory) == (Part("x"), "")
     wrong = tuple(replace(each, memory="second") if each is stated else each for each in written.psram)
-    assert any("lies" in fault for fault in verify_file(program, replace(written, psram=wrong), chip))
+    assert any(
+        "the table does not" in each for each in verify_file(program, replace(written, psram=wrong), chip)
+    )

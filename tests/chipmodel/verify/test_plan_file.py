@@ -136,8 +136,8 @@ FAULTS: dict[Callable[[Object], None], str] = {
     stripe_stored_elsewhere: "transfer 'store sum from sum [1/2]' moves 'sum' (rows",
     weights_of_two_ops_exchanged: "transfer 'load weights of b [1/4]' has weights of 'b' (rows",
     weights_from_nowhere: "transfer 'load weights of b [1/4]' has weights of 'b' (rows",
-    weights_beyond_psram: "of Psram, which has 8388608 bytes",
-    tensor_beyond_psram: "of Psram, which has 8388608 bytes",
+    weights_beyond_psram: "bytes of Psram, the chip has 8388608",
+    tensor_beyond_psram: "bytes of Psram, the chip has 8388608",
     offsets_off_the_alignment: "is not aligned to 16",
     alignment_of_one: "the plan aligns buffers to 1, the chip to 16",
     lifetime_too_short: "is said to be alive at",
@@ -180,9 +180,9 @@ def test_the_table_of_psram_has_what_commands_move_and_nothing_else() -> None:
     document = json.loads(TEXT)
     table = document["psram"]
     document["psram"] = table[1:]
-    assert any("the table at no place" in fault for fault in faults(document))
+    assert any("of Psram, the table does not" in fault for fault in faults(document))
     document["psram"] = [*table, {"tensor": "c", "home": [4096, 4608]}]
-    assert "the table of Psram has 'c', which no command moves or reads in place" in faults(document)
+    assert "the table of Psram has 'c' at [4096, 4608), where no command finds it" in faults(document)
     document["psram"] = [*table, table[0]]
     assert any("twice" in fault for fault in faults(document))
 

@@ -96,7 +96,7 @@ class Paths:
     count: int
     """Paths through the program, up to ``MAX_COUNT``."""
     parts: tuple[PartCost, ...]
-    """In program order, the outer before the inner; empty on several cores, which run at the same time."""
+    """In program order, the outer before the inner; empty for a sample, and on several cores."""
     sample: Sample | None = None
 
     @property

@@ -16,12 +16,10 @@ from fractions import Fraction
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import EventSimulator
 from chipmodel.paths.decisions import Decision, Decisions, concatenate, repeat
-from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode, WeightedBranch, WeightedLoop
+from chipmodel.paths.tree import CommandBlock, CommandSegment, PartKey, PathNode, WeightedDecision
 
 StateKey = tuple[object, ...]
 """See ``EventSimulator.key``."""
-PartKey = tuple[str, str | None]
-"""An ``if`` and its arm, or a ``loop`` and None."""
 ONE, ZERO = Fraction(1), Fraction(0)
 FORK_PASSES = 10
 """Passes of the simulator (``EventSimulator.passes``) that take as long as a fork and its key (measured)."""
@@ -148,14 +146,6 @@ class PathSet:
         self.add_parts(paths.parts, weight)
 
 
-def after_segment(state: EventSimulator, segment: CommandSegment) -> tuple[EventSimulator, int]:
-    """The state after the commands of a segment, and the passes that this cost, those of the fork too."""
-    after = state.fork()
-    for command in segment.commands:
-        after.run(command)
-    return after, FORK_PASSES + after.passes - state.passes + len(segment.commands)
-
-
 class ExactAnalysis:
     """Finds the paths through parts of a tree of commands on ``chip``, once for each part and state."""
 
@@ -186,21 +176,14 @@ class ExactAnalysis:
             self.known[block, key] = known
         return known
 
-    def node(self, key: StateKey, state: EventSimulator, node: PathNode) -> PathSet:
-        """All paths through ``node`` from one state."""
-        match node:
-            case CommandSegment():
-                return self.segment(key, state, node)
-            case WeightedBranch():
-                return self.branch(key, state, node)
-            case WeightedLoop():
-                return self.loop(key, state, node)
-
     def follow(self, paths: PathSet, node: PathNode) -> PathSet:
         """All of ``paths``, each followed by ``node``."""
         further = PathSet(parts=paths.parts)
         for key, end in paths.ends.items():
-            after = self.node(key, end.state, node)
+            if isinstance(node, CommandSegment):
+                after = self.segment(key, end.state, node)
+            else:
+                after = self.decision(key, end.state, node)
             self.budget.use_joins(len(after.ends))
             for last, later in after.ends.items():
                 further.add(last, end.followed_by(later))
@@ -211,66 +194,51 @@ class ExactAnalysis:
         """The single path through commands without a decision."""
         known = self.known.get((segment, key))
         if known is None:
-            after, passes = after_segment(state, segment)
-            self.budget.use_passes(passes)
+            after = state.fork()
+            for command in segment.commands:
+                after.run(command)
+            self.budget.use_passes(FORK_PASSES + after.passes - state.passes + len(segment.commands))
             known = _single_path(after.key(), after, after.clock - state.clock)
             self.known[segment, key] = known
         return known
 
-    def branch(self, key: StateKey, state: EventSimulator, branch: WeightedBranch) -> PathSet:
-        paths = PathSet()
-        for arm in branch.arms:
-            inside = self.block(key, state, arm.body)
-            before = _decided(state, branch.name, arm.name, arm.probability)
-            self.budget.use_joins(len(inside.ends))
-            for last, later in inside.ends.items():
-                paths.add(last, before.followed_by(later))
-            paths.add_runs((branch.name, arm.name), inside, arm.probability)
-        return paths
-
-    def loop(self, key: StateKey, state: EventSimulator, loop: WeightedLoop) -> PathSet:
-        """Run iteration after iteration from all states at once; after each possible number of iterations,
-        add the executions that end there."""
+    def decision(self, key: StateKey, state: EventSimulator, node: WeightedDecision) -> PathSet:
+        """Run a loop's iterations one after another from all states at once; after each possible number of
+        them, and after each arm of an ``if``, add the executions that end there."""
         paths, now, made, continuing = PathSet(), _single_path(key, state), 0, ONE
-        for iterations, chance in loop.chances:
-            while made < iterations:
-                count, now = self.iterate(loop, now, iterations - made, paths, continuing)
+        for option in node.options:
+            if not node.repeats:
+                now, made, continuing = _single_path(key, state), 0, option.probability
+            decision = Decision(node.name, option.choice)
+            while made < option.times:
+                left = option.times - made
+                count, now = self.iterate(node.part(option), option.body, now, left, paths, continuing)
                 made += count
+            before = PathsToState(state, option.probability, ZERO, 0, 0, decision, decision)
             for last, end in now.ends.items():
-                paths.add(last, _decided(state, loop.name, str(iterations), chance).followed_by(end))
-            continuing -= chance
+                paths.add(last, before.followed_by(end))
+            continuing -= option.probability
         return paths
 
     def iterate(
-        self, loop: WeightedLoop, now: PathSet, left: int, paths: PathSet, continuing: Fraction
+        self, part: PartKey, body: CommandBlock, now: PathSet, left: int, paths: PathSet, continuing: Fraction
     ) -> tuple[int, PathSet]:
-        """Run one more iteration, or all ``left`` where each begins and ends in the same single state.
+        """Run ``body`` once more, or all ``left`` times where each begins and ends in the same single state.
 
-        Returns how many, and all paths up to their end. Adds the executions of the body to ``paths``;
-        ``continuing`` is the probability that the loop makes these iterations.
+        Returns how often, and all paths up to their end. Adds the executions to ``paths`` as those of
+        ``part``; ``continuing`` is the probability that these occur.
         """
-        if len(now.ends) == 1:
-            ((key, end),) = now.ends.items()
-            after = self.block(key, end.state, loop.body)
-            if after.ends.keys() == {key}:
-                self.budget.use_joins(1)
-                paths.add_runs((loop.name, None), after, continuing * end.probability * left)
-                return left, PathSet({key: end.followed_by(after.ends[key].repeated(left))})
-        further = PathSet()
+        further, times = PathSet(), 1
         for key, end in now.ends.items():
-            after = self.block(key, end.state, loop.body)
+            after = self.block(key, end.state, body)
+            if len(now.ends) == 1 and after.ends.keys() == {key}:
+                times = left
             self.budget.use_joins(len(after.ends))
             for last, later in after.ends.items():
-                further.add(last, end.followed_by(later))
-            paths.add_runs((loop.name, None), after, continuing * end.probability)
-        return 1, further
+                further.add(last, end.followed_by(later.repeated(times) if times > 1 else later))
+            paths.add_runs(part, after, continuing * end.probability * times)
+        return times, further
 
 
 def _single_path(key: StateKey, state: EventSimulator, cycles: int = 0) -> PathSet:
     return PathSet({key: PathsToState(state, ONE, Fraction(cycles), cycles, cycles)})
-
-
-def _decided(state: EventSimulator, name: str, choice: str, probability: Fraction) -> PathsToState:
-    """A path of no cycles that takes one decision."""
-    decision = Decision(name, choice)
-    return PathsToState(state, probability, ZERO, 0, 0, decision, decision)

@@ -10,11 +10,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import groupby
 from math import log2
+from typing import NamedTuple
 
 from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat
 from chipmodel.model.path_costs import MAX_COUNT
 from chipmodel.records import dataclass
+
+PartKey = tuple[str, str | None]
+"""An ``if`` and its arm, or a ``loop`` and None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,87 +35,71 @@ class CommandBlock:
     nodes: tuple[PathNode, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WeightedArm:
-    """An arm of an ``if``."""
+class Option(NamedTuple):
+    """What a decision may come to: ``body`` runs ``times`` times."""
 
-    name: str
+    choice: str
+    """An arm, or a number of iterations."""
     probability: Fraction
     body: CommandBlock
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WeightedBranch:
-    """An ``if``: each execution runs one of the arms."""
+class WeightedDecision:
+    """An ``if``, or a loop (``repeats``), whose options have one body and ascending numbers of iterations:
+    each execution takes one of the ``options``."""
 
     name: str
-    arms: tuple[WeightedArm, ...]
+    repeats: bool
+    options: tuple[Option, ...]
+
+    def part(self, option: Option) -> PartKey:
+        """What runs if the decision is ``option``."""
+        return self.name, None if self.repeats else option.choice
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WeightedLoop:
-    """A ``loop``: possible numbers of iterations of each execution, ascending, and their probabilities."""
-
-    name: str
-    chances: tuple[tuple[int, Fraction], ...]
-    body: CommandBlock
-
-
-PathNode = CommandSegment | WeightedBranch | WeightedLoop
+PathNode = CommandSegment | WeightedDecision
 
 
 def weighted_tree(commands: tuple[Command, ...], chances: Chances, fixed: Mapping[str, str]) -> CommandBlock:
     """Build the tree of ``commands``. Decisions in ``fixed`` (see ``resolve_path``) are certain."""
-    return _WeightedTreeBuilder(chances, fixed).block(commands)
+    nodes: list[PathNode] = []
+    for plain, run in groupby(commands, key=lambda c: not isinstance(c, Branch | Repeat)):
+        if plain:
+            nodes.append(CommandSegment(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
+            continue
+        for command in run:
+            if isinstance(command, Branch):
+                nodes.append(WeightedDecision(command.name, False, _arms(command, chances, fixed)))
+            elif isinstance(command, Repeat):
+                nodes.append(WeightedDecision(command.name, True, _iterations(command, chances, fixed)))
+    return CommandBlock(tuple(nodes))
 
 
-class _WeightedTreeBuilder:
-    def __init__(self, chances: Chances, fixed: Mapping[str, str]) -> None:
-        self.chances = chances
-        self.fixed = fixed
+def _arms(branch: Branch, chances: Chances, fixed: Mapping[str, str]) -> tuple[Option, ...]:
+    equal = Fraction(1, len(branch.arms))
+    stated = chances.arms.get(branch.name, {arm.name: equal for arm in branch.arms})
+    if branch.name in fixed:
+        stated = {fixed[branch.name]: Fraction(1)}
+    possible = [arm for arm in branch.arms if stated.get(arm.name)]
+    return tuple(Option(a.name, stated[a.name], weighted_tree(a.body, chances, fixed)) for a in possible)
 
-    def block(self, commands: tuple[Command, ...]) -> CommandBlock:
-        nodes: list[PathNode] = []
-        for plain, run in groupby(commands, key=lambda c: not isinstance(c, Branch | Repeat)):
-            if plain:
-                nodes.append(CommandSegment(tuple(c for c in run if not isinstance(c, Branch | Repeat))))
-                continue
-            for command in run:
-                if isinstance(command, Branch):
-                    nodes.append(self.branch(command))
-                elif isinstance(command, Repeat):
-                    nodes.append(self.loop(command))
-        return CommandBlock(tuple(nodes))
 
-    def branch(self, branch: Branch) -> WeightedBranch:
-        equal = Fraction(1, len(branch.arms))
-        stated = self.chances.arms.get(branch.name, {arm.name: equal for arm in branch.arms})
-        if branch.name in self.fixed:
-            stated = {self.fixed[branch.name]: Fraction(1)}
-        possible = [arm for arm in branch.arms if stated.get(arm.name)]
-        arms = (WeightedArm(arm.name, stated[arm.name], self.block(arm.body)) for arm in possible)
-        return WeightedBranch(branch.name, tuple(arms))
-
-    def loop(self, loop: Repeat) -> WeightedLoop:
-        stated = self.chances.iterations.get(loop.name, ((loop.iterations, Fraction(1)),))
-        if loop.name in self.fixed:
-            stated = ((int(self.fixed[loop.name]), Fraction(1)),)
-        possible = sorted((iterations, chance) for iterations, chance in stated if chance)
-        return WeightedLoop(loop.name, tuple(possible), self.block(loop.body))
+def _iterations(loop: Repeat, chances: Chances, fixed: Mapping[str, str]) -> tuple[Option, ...]:
+    stated = chances.iterations.get(loop.name, ((loop.iterations, Fraction(1)),))
+    if loop.name in fixed:
+        stated = ((int(fixed[loop.name]), Fraction(1)),)
+    body = weighted_tree(loop.body, chances, fixed)
+    return tuple(Option(str(times), chance, body, times) for times, chance in sorted(stated) if chance)
 
 
 def count_paths(block: CommandBlock) -> int:
     """The number of paths through ``block``, at most ``MAX_COUNT``."""
     count = 1
     for node in block.nodes:
-        match node:
-            case WeightedBranch():
-                count *= sum(count_paths(arm.body) for arm in node.arms)
-            case WeightedLoop():
-                each = count_paths(node.body)
-                count *= sum(_power(each, iterations) for iterations, _ in node.chances)
-            case CommandSegment():
-                pass
+        if isinstance(node, WeightedDecision):
+            count *= sum(_power(count_paths(option.body), option.times) for option in node.options)
         count = min(count, MAX_COUNT)
     return count
 

@@ -13,7 +13,7 @@ from chipmodel.model.chances import Chances
 from chipmodel.model.commands import Branch, Command, Plain, Repeat
 from chipmodel.model.path_costs import Runs
 from chipmodel.model.tree import walk
-from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode, WeightedBranch, WeightedLoop
+from chipmodel.paths.tree import CommandBlock, CommandSegment, PathNode
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,13 @@ def every_path(block: CommandBlock) -> Iterator[Path]:
 
 
 def _ways(node: PathNode) -> Iterator[Path]:
-    match node:
-        case CommandSegment():
-            yield Path(node.commands, (), Fraction(1))
-        case WeightedBranch():
-            for arm in node.arms:
-                for path in every_path(arm.body):
-                    yield _decided(node.name, arm.name, arm.probability, path)
-        case WeightedLoop():
-            body = [*every_path(node.body)]
-            for iterations, chance in node.chances:
-                for parts in product(body, repeat=iterations):
-                    yield _decided(node.name, str(iterations), chance, _joined(parts))
+    if isinstance(node, CommandSegment):
+        yield Path(node.commands, (), Fraction(1))
+        return
+    for option in node.options:
+        body = [*every_path(option.body)]
+        for parts in product(body, repeat=option.times):
+            yield _decided(node.name, option.choice, option.probability, _joined(parts))
 
 
 def _joined(parts: tuple[Path, ...]) -> Path:

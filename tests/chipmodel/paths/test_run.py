@@ -76,9 +76,7 @@ def test_paths_are_sampled_where_the_exact_analysis_is_too_costly() -> None:
     assert paths.sample.low < exact.expected < paths.sample.high
     assert (paths.best.cycles, paths.worst.cycles) == (exact.best.cycles, exact.worst.cycles)
     assert paths == weigh(COMMANDS, PathEffort(joins=1, samples=400, seed=5))
-    for part, known in zip(paths.parts, exact.parts, strict=True):
-        assert (part.least, part.most, part.each) == (known.least, known.most, known.each) or part.arm is None
-        assert float(part.runs) == pytest.approx(float(known.runs), rel=0.2)
+    assert not paths.parts
 
 
 def test_the_default_sample_is_as_large_as_the_work_allows() -> None:

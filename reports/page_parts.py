@@ -48,6 +48,15 @@ class PageTable:
     """Rows on the terminal; None for all."""
     unbroken: tuple[str, ...] = ()
     """Heads of columns that a terminal never wraps."""
+    wide: tuple[str, ...] = ()
+    """Heads of columns that a terminal has no room for."""
+
+    @property
+    def narrow(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and rows, as many as there is room for on a terminal."""
+        kept = [number for number, head in enumerate(self.heads) if head not in self.wide]
+        rows = self.rows[: self.most]
+        return [self.heads[number] for number in kept], [[row[number] for number in kept] for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ def report(
     chipmodel report study.yaml -o study.html --points points
     """
     from chipmodel.api.report import report as read_report
-    from reports.study.terminal import print_answer
+    from reports.study.tables import page
+    from reports.terminal_page import print_tables
 
     if (folder and not output) or (keys and not folder):
         raise BadInput(
@@ -68,7 +69,8 @@ def report(
     if figures:
         study_report.write_figures(figures)
     if not output or json_file == STDOUT:
-        show(json_file, study_report.to_json, lambda console: print_answer(study_report.results, console))
+        tables = page(study_report.results)
+        show(json_file, study_report.to_json, lambda console: print_tables(tables, console))
     if not output:
         return
     if folder:

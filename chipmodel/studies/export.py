@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from chipmodel.answers.study_columns import cell_of, columns_of
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.errors import BadInput
 from chipmodel.files.csv_table import Cell, csv_text
@@ -22,31 +23,12 @@ from chipmodel.files.suggestions import shown
 from chipmodel.studies.columns import type_of
 from reports.export import parquet
 
-_ASKED = ("packer", "merge", "streamer", "cascade", "buffers", "seed", "time_limit", "node_limit")
-_ANSWERED = (
-    *("status", "peak_bytes", "peak_lower_bound_bytes", "merger_lower_bound_bytes", "capacity_bytes"),
-    *("psram_bytes", "psram_capacity_bytes", "total_cycles", "lower_bound_cycles", "bound_space"),
-    *("sync_cycles", "npu_busy_cycles", "dma_busy_cycles", "milliseconds", "microjoules"),
-    *("peak_gap", "merger_gap", "packer_gap", "cycle_gap", "problem"),
-)
-_STAGES = ("seconds", "schedule_seconds", "packer_seconds", "bound_seconds", "simulation_seconds")
-_IDENTITY = ("error", "workload_digest", "chip_digest", "key")
-TIMES = (*_STAGES, "code", "origin", "answered")
-"""What differs from run to run."""
-
-
-def columns_of(rows: Sequence[Row], times: bool = True) -> tuple[str, ...]:
-    """The names of the columns; with ``times``, those that differ from run to run as well."""
-    swept = sorted({field for row in rows for field, _ in row.point.overrides})
-    own = dict.fromkeys(name for row in rows for name, _ in row.costs)
-    return ("workload", "chip", *swept, *own, *_ASKED, *_ANSWERED, *_IDENTITY, *(TIMES if times else ()))
-
 
 def table_of(rows: Sequence[Row], times: bool = True) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
     """The columns, and the rows in order."""
     columns = columns_of(rows, times)
     ordered = sorted(rows, key=lambda row: _order(row.point))
-    return columns, [tuple(_value(row, name) for name in columns) for row in ordered]
+    return columns, [tuple(cell_of(row, name) for name in columns) for row in ordered]
 
 
 def writer_of(path: Path) -> Callable[[Sequence[Row], bool], bytes]:
@@ -91,19 +73,3 @@ def _size(text: str) -> float:
             return float(text)
         except ValueError:
             return -1.0
-
-
-def _value(row: Row, name: str) -> Cell:
-    if name in ("workload", "chip", *_ASKED):
-        return _told(getattr(row.point, name))
-    if name == "error":
-        return _told(row.error.partition("\nTraceback")[0])
-    if name in (*_ANSWERED, *_IDENTITY, *TIMES):
-        return _told(getattr(row, name))
-    own: dict[str, Cell] = {**dict(row.point.overrides), **dict(row.costs)}
-    return own.get(name)
-
-
-def _told(value: Cell) -> Cell:
-    """Nothing for an empty text, as in a CSV the two are one."""
-    return None if value == "" else value

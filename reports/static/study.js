@@ -101,7 +101,7 @@ loaded().then((data) => {
     const point = data.points[row];
     const others = data.points.flatMap((each, k) => (each.case === point.case ? [k] : []));
     byId("point-title").textContent = cells[row][LINK];
-    byId("point-planner").textContent = point.facts.filter(([label]) => ["Packer", "Merger", "Streamer"].includes(label)).map(([, text]) => text).join(" · ");
+    byId("point-planner").textContent = point.facts.filter(([label]) => ["packer", "merge", "streamer"].includes(label)).map(([, text]) => text).join(" · ");
     byId("point-status").textContent = cells[row][STATUS];
     byId("point-status").className = `status ${cells[row][STATUS].replaceAll(" ", "-")}`;
     byId("point-command").textContent = point.command;

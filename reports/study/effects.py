@@ -64,7 +64,7 @@ def is_flat(name: str, steps: Sequence[FieldStep]) -> bool:
     return steady and any(step.changes for step in own) and not any(step.fits for step in own)
 
 
-STEP_HEADS = ("field", "step", "median change of latency", "from", "to", "pairs", "more that fit")
+STEP_HEADS = ("field", "step", ">median change", ">least", ">most", ">pairs", ">more fit")
 
 
 def step_rows(steps: Sequence[FieldStep]) -> list[tuple[str, ...]]:

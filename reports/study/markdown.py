@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, compared_case, failures
+from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults, compared_case
 from chipmodel.answers.study_row import Row
 from reports.markdown import escaped, markdown_table
-from reports.study.design import axes
-from reports.study.effects import STEP_HEADS, field_steps, step_rows
+from reports.page_parts import PageTable
 from reports.study.methods import methods, threats
-from reports.study.requirements import design_heads, design_rows
-from reports.study.scores import score_table, table_title
+from reports.study.scores import score_table
+from reports.study.tables import design_tables, failed
 from reports.study.words import answer, scope
 from reports.words import count, percent, plural
 
@@ -32,8 +31,7 @@ def study_markdown(study: StudyResults, figures: Sequence[str] = (), folder: str
         "## Result",
         "\n".join(f"* {escaped(sentence)}" for sentence in answer(study)),
         *(part for metric in metrics for part in _metric(study, metric)),
-        *_designs(study),
-        *_failed(study),
+        *(part for table in (*design_tables(study), failed(study)) for part in _table(table)),
         *(f"![{_figure_words(name)}]({folder}{name})" for name in figures if not name.startswith(hidden)),
         *_threats(study),
     ]
@@ -41,11 +39,7 @@ def study_markdown(study: StudyResults, figures: Sequence[str] = (), folder: str
 
 
 def _metric(study: StudyResults, metric: StudyMetric) -> Iterable[str]:
-    heads, rows = score_table(metric, study.scores(metric))
-    yield f"### {escaped(table_title(study, metric))}"
-    yield markdown_table(
-        ("planner", *(f">{head}" for head in heads)), [(name, *cells) for name, cells in rows]
-    )
+    yield from _table(score_table(study, metric))
     yield from _unsettled(study, metric)
 
 
@@ -73,22 +67,10 @@ def _case_words(row: Row, metric: StudyMetric) -> str:
     return f"{point.workload} ({where})" if where else point.workload
 
 
-def _designs(study: StudyResults) -> Iterable[str]:
-    if study.requirements and axes(study):
-        yield "### Designs against the requirements"
-        yield markdown_table(design_heads(study), design_rows(study))
-    if steps := step_rows(field_steps(study)):
-        yield "### What each step of a field brings, all else equal"
-        yield markdown_table(
-            [head.replace("from", "least").replace("to", "most") for head in STEP_HEADS], steps
-        )
-
-
-def _failed(study: StudyResults) -> Iterable[str]:
-    if study.failed:
-        yield "### Failed points"
-        rows = [(error.strip().splitlines()[0], count(len(points))) for error, points in failures(study)]
-        yield markdown_table(("error", ">points"), rows)
+def _table(table: PageTable) -> Iterable[str]:
+    if table.rows:
+        yield f"### {escaped(table.title)}"
+        yield markdown_table(table.heads, table.rows)
 
 
 def _threats(study: StudyResults) -> Iterable[str]:

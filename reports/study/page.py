@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from chipmodel.answers.study_results import StudyMetric, StudyResults, failures, swept_values
-from chipmodel.files.sizes import format_bytes
+from chipmodel.answers.study_results import StudyResults, failures
 from chipmodel.records import dataclass
 from reports.chart import Chart
 from reports.study.design import (
@@ -17,24 +16,20 @@ from reports.study.design import (
     MEMORY,
     Design,
     DesignMeasure,
-    SufficientMemory,
     axes,
     by_energy,
     columns_of_designs,
     designs,
-    setting_words,
-    sufficient_memories,
 )
 from reports.study.design_chart import has_front, panels, series_names
-from reports.study.effects import STEP_HEADS, field_steps, is_flat, step_rows
+from reports.study.effects import field_steps, is_flat
 from reports.study.methods import methods, threats
-from reports.study.requirements import design_heads, design_rows
 from reports.study.scores import score_table
 from reports.study.strips import gap_strips, profile
-from reports.study.table import columns, details, has_energy, table
+from reports.study.table import columns, details, settings, table
+from reports.study.tables import design_tables
 from reports.study.words import answer, scope, space_words
 from reports.template import PageScript, render
-from reports.words import percent
 
 FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others."""
@@ -73,15 +68,11 @@ def render_study(study: StudyResults) -> str:
         "answer": answer(study),
         "charts": charts,
         "metrics": study.metrics,
-        "score_tables": [(metric, _scores(metric, study)) for metric in study.metrics],
+        "score_tables": [(metric, score_table(study, metric)) for metric in study.metrics],
         "methods": methods(study),
         "threats": threats(study),
         "sweeps": sweeps,
-        "sufficient_memories": [_memory_cells(memory, study) for memory in sufficient_memories(swept)],
-        "candidates": design_rows(study) if study.requirements and swept else [],
-        "candidate_heads": _numeric(design_heads(study)) if swept else (),
-        "steps": step_rows(field_steps(study, swept)),
-        "step_heads": _numeric(STEP_HEADS),
+        "design_tables": design_tables(study),
         "failures": failures(study),
         "facts": _facts(study),
         "columns": columns(study),
@@ -95,16 +86,6 @@ def render_study(study: StudyResults) -> str:
     data = {"table": table(study), "points": details(study), "charts": figures}
     script = PageScript(("charts.js", "study.js"), data, "inside" if figures else "none")
     return render("study.html.j2", values, ("page.css", "study.css"), script)
-
-
-def _numeric(heads: Sequence[str]) -> tuple[str, ...]:
-    """The heads of a table of which all columns but the first have numbers."""
-    return (heads[0], *(f">{head}" for head in heads[1:]))
-
-
-def _scores(metric: StudyMetric, study: StudyResults) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    heads, rows = score_table(metric, study.scores(metric))
-    return _numeric(("planner", *heads)), [(planner, *cells) for planner, cells in rows]
 
 
 def charts_of(study: StudyResults) -> Mapping[str, Chart]:
@@ -150,7 +131,7 @@ def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection
             sweeps.append(
                 SweepSection(title, f"sweep-{number}", drawn, with_front, words, timed - len(drawn))
             )
-            if has_energy(study) and with_front:
+            if with_front and any(row.microjoules is not None for row in study.rows):
                 sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(swept)))
     return sweeps
 
@@ -173,39 +154,13 @@ def _combined(study: StudyResults, names: tuple[str, ...]) -> str:
     return "Each point has its best planner." if several and not by_planner else ""
 
 
-def _memory_cells(each: SufficientMemory, study: StudyResults) -> dict[str, object]:
-    named = each.workload.endswith(f" on {each.smallest.value(CHIP)}")
-    return {
-        "workload": each.workload,
-        "smallest": format_bytes(each.smallest.bytes),
-        "smallest_ms": f"{each.smallest.milliseconds:,.3f}",
-        "above": "the best" if each.above == 0 else percent(each.above),
-        "best": format_bytes(each.best.bytes),
-        "best_ms": f"{each.best.milliseconds:,.3f}",
-        "settings": setting_words(each.smallest, MEMORY, *([CHIP] if named else [])),
-        "least": format_bytes(each.least.bytes),
-        "planner": "" if each.smallest.row is None else study.label(each.smallest.row),
-        "key": "" if each.smallest.row is None else each.smallest.row.key,
-    }
-
-
 def _statuses(study: StudyResults) -> list[tuple[str, int]]:
     names = [row.status for row in study.rows]
     return sorted(((name, names.count(name)) for name in set(names)), key=lambda item: (-item[1], item[0]))
 
 
 def _facts(study: StudyResults) -> list[tuple[str, str]]:
-    points = [row.point for row in study.rows]
-    facts = [("Study", study.name), ("File", study.file), ("Code", study.code)]
-    for label, name in (
-        ("Chips", "chip"),
-        ("Packers", "packer"),
-        ("Mergers", "merge"),
-        ("Streamers", "streamer"),
-        ("Cascades", "cascade"),
-    ):
-        facts.append((label, ", ".join(dict.fromkeys(v for p in points if (v := str(getattr(p, name)))))))
-    facts.append(("Seeds", ", ".join(map(str, dict.fromkeys(p.seed for p in points)))))
-    facts += [(name, ", ".join(values)) for name, values in swept_values(study).items()]
-    facts.append(("Workloads", ", ".join(dict.fromkeys(p.workload for p in points))))
+    facts = [("study", study.name), ("file", study.file), ("code", study.code)]
+    texts = {each.label: dict.fromkeys(map(each.text, study.rows)) for each in settings(study)}
+    facts += [(label, ", ".join(filter(None, values))) for label, values in texts.items()]
     return [(label, text) for label, text in facts if text]

@@ -124,7 +124,7 @@ def _reached(candidate: Candidate) -> str:
 
 def design_heads(study: StudyResults) -> tuple[str, ...]:
     """The heads of the table of designs: settings, costs, the network that decides, its figures."""
-    return (*axes(study), *columns_of_designs(study), "network", "ms", "peak", "against the requirement")
+    return (*axes(study), *columns_of_designs(study), "network", ">ms", ">peak", "against the requirement")
 
 
 def design_rows(study: StudyResults) -> list[tuple[str, ...]]:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import median
 
 from chipmodel.answers.study_results import PEAK, StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import PlannerScore
+from reports.page_parts import PageTable
 from reports.study.words import p_words
 from reports.words import count, percent, plural, seconds_text
 
 TERMINAL_HEADS = ("median gap", "worst", "best of all", "p", "time")
 """The columns that 80 characters have room for."""
-
-
-def table_title(study: StudyResults, metric: StudyMetric) -> str:
-    """What is compared, over how many cases."""
-    ranking = study.rankings[metric.key]
-    what = "Peaks" if metric is PEAK else "Cycles"
-    return f"{what} over {plural(ranking.cases, 'case')} that all planners answered"
 
 
 def score_cells(score: PlannerScore) -> Mapping[str, str]:
@@ -63,14 +57,20 @@ def _losses(score: PlannerScore) -> tuple[float | None, float | None, int]:
     return median(m for m, _ in known), median(p for _, p in known), sum(p == 0 for _, p in known)
 
 
-def score_table(
-    metric: StudyMetric, scores: Sequence[PlannerScore]
-) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The heads of the columns in which any planner has something, and each planner with its cells."""
+def score_table(study: StudyResults, metric: StudyMetric) -> PageTable:
+    """The planners over common cases, with the columns in which any has something."""
+    scores, ranking = study.scores(metric), study.rankings[metric.key]
     split = metric is PEAK and any(mergers_lose(score.rows) for score in scores)
     cells = [{**score_cells(score), **(loss_cells(score) if split else {})} for score in scores]
     heads = [head for head in cells[0] if any(cell[head] for cell in cells)]
-    return heads, [(s.planner, [c[head] for head in heads]) for s, c in zip(scores, cells, strict=True)]
+    return PageTable(
+        f"{metric.key}-planners",
+        f"{'Peaks' if metric is PEAK else 'Cycles'} over {plural(ranking.cases, 'case')} that all planners "
+        "answered",
+        ("planner", *(f">{head}" for head in heads)),
+        [(s.planner, *(c[head] for head in heads)) for s, c in zip(scores, cells, strict=True)],
+        wide=tuple(f">{head}" for head in heads if head not in TERMINAL_HEADS),
+    )
 
 
 def statistics_table(

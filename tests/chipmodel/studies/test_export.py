@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.answers.design_question import DesignQuestion, Requirements
+from chipmodel.answers.study_columns import columns_of
 from chipmodel.answers.study_row import Point, Row
 from chipmodel.api.report import report
 from chipmodel.api.study import study
 from chipmodel.errors import BadInput
 from chipmodel.studies.design_question import read_stored, stored_text
-from chipmodel.studies.export import columns_of, csv_bytes, parquet_bytes, table_of, writer_of
+from chipmodel.studies.export import csv_bytes, parquet_bytes, table_of, writer_of
 from chipmodel.terminal.escapes import cell_text
 from tests.chipmodel.studies.support import row, rows
 from tests.support.folders import data

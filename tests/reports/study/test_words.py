@@ -7,9 +7,9 @@ from chipmodel.answers.study_results import StudyResults
 from reports.study.markdown import study_markdown
 from reports.study.methods import threats
 from reports.study.page import charts_of
-from reports.study.terminal import print_answer
+from reports.study.tables import page
 from reports.study.words import answer, scope
-from tests.reports.console import on_console
+from tests.reports.console import printed
 from tests.reports.study_sample import EVIL, designs, merged, network, packing, small
 
 
@@ -82,7 +82,7 @@ def test_planners_and_unsettled_cases_are_tables() -> None:
     assert cells(text, "best-fit")[:4] == ["best-fit", "5.0%", "2.5% to 7.5%", "10.0%"]
     assert "3 of 4 cases have a plan at the bound." in text
     assert cells(text, "c.csv") == ["c.csv", "10.0%", "best-fit"]
-    assert cells(text, "wrong") == ["wrong", "1"]
+    assert cells(text, "wrong")[:2] == ["wrong", "1"]
 
 
 def test_designs_and_mergers_have_their_columns() -> None:
@@ -100,12 +100,8 @@ def test_a_name_is_no_markup() -> None:
     assert EVIL not in study_markdown(small())
 
 
-def printed(study: StudyResults, width: int = 80) -> str:
-    return on_console(lambda console: print_answer(study, console), width)
-
-
 def lines_of(study: StudyResults) -> dict[str, list[str]]:
-    return {words[0]: words[1:] for line in printed(study).splitlines() if (words := line.split())}
+    return {words[0]: words[1:] for line in printed(page(study)).splitlines() if (words := line.split())}
 
 
 def test_planners_with_their_gaps() -> None:
@@ -113,8 +109,7 @@ def test_planners_with_their_gaps() -> None:
     assert lines["exact"] == ["0.0%", "0.0%", "1", "+", "1", "tied", "500.0", "ms"]
     assert lines["best-fit"] == ["5.0%", "10.0%", "0", "+", "1", "tied", "1.000", "500.0", "ms"]
     assert lines["naive"] == ["150.0%", "200.0%", "0", "1.000", "500.0", "ms"]
-    assert lines["failed:"][1] == "naive"
-    assert "wrong" in printed(small())
+    assert lines["wrong"] == ["1", EVIL, "naive"]
 
 
 def test_a_study_that_varies_memory_has_a_table_of_memories() -> None:

@@ -14,7 +14,7 @@ from workloads.from_onnx.body_inference import (
     stacked_slices,
 )
 from workloads.from_onnx.constant_folding import INT64
-from workloads.from_onnx.counted_loops import LoopBody, counted_iterations, makers_of
+from workloads.from_onnx.counted_loops import LoopBody, counted_iterations
 from workloads.from_onnx.graph import (
     CarriedTensor,
     ControlFlow,
@@ -48,7 +48,7 @@ def infer_loop(inference: Inference, node: OnnxNode) -> None:
     going_on = inference.facts[body.results[0]]
     pairs = zip(firsts, inputs[2:], body.results[1:], strict=False)
     moving = tuple(CarriedTensor(*names, "") for names in pairs)
-    inside = LoopBody(makers_of(body.nodes), moving, inference.facts, inputs[0])
+    inside = LoopBody(body.nodes, moving, inference.facts, inputs[0])
     counted = counted_iterations(inside, body.results[0])
     least, most = loop_iterations(inference, node, going_on, bounds, counted)
     for k in same:

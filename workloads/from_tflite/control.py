@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chipmodel.errors import BadInput
-from workloads.from_onnx.counted_loops import CountedIterations, LoopBody, counted_iterations, makers_of
+from workloads.from_onnx.counted_loops import CountedIterations, LoopBody, counted_iterations
 from workloads.from_onnx.graph import CarriedTensor, ControlFlow, Fact, Subgraph
 from workloads.from_onnx.loop_iterations import IterationBounds, loop_iterations
+from workloads.from_onnx.subgraphs import outside
 from workloads.from_tflite.context import SubgraphContext
 from workloads.from_tflite.model_file import TfliteOperator
 from workloads.from_tflite.operators import need, operator
@@ -55,7 +56,7 @@ def loop(at: SubgraphContext, op: TfliteOperator) -> None:
     graph = Subgraph("body", (*body.nodes, *after.nodes), goes_on)
     carried = tuple(map(CarriedTensor, first, inside, results, at.outputs(op)))
     node = at.plain_node("Loop", first, at.outputs(op))
-    inside_loop = LoopBody(makers_of(graph.nodes), carried, facts, first=-1)
+    inside_loop = LoopBody(graph.nodes, carried, facts, asks_first=True)
     counted = counted_iterations(inside_loop, going_on)
     bounds = _bounds(facts[before.name(before.graph.outputs[0])], counted)
     least, most = loop_iterations(at.state, node, facts[going_on], bounds, counted)
@@ -98,8 +99,5 @@ def _inside(at: SubgraphContext, op: TfliteOperator, field: str, given: Sequence
 
 def _captured(at: SubgraphContext, body: Subgraph) -> list[str]:
     """The tensors that a body reads and does not make."""
-    made = {name for node in body.nodes for name in node.writes}
-    reads = [name for node in body.nodes for name in node.reads]
-    return [
-        name for name in (*reads, *body.results) if name not in made and not at.state.facts[name].constant
-    ]
+    names = outside(body.nodes, body.results)
+    return [name for name in names if not at.state.facts[name].constant]

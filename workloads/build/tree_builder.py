@@ -184,14 +184,6 @@ class TreeBuilder:
         """Whether an op of ``body`` writes ``tensor``."""
         return any(tensor in op.outputs for op in ops(tuple(body)))
 
-    def makes(self, tensor: str) -> bool:
-        """Whether an op of the innermost open block writes ``tensor``."""
-        return self.defines(self._blocks[-1], tensor)
-
-    def size(self, tensor: str) -> int:
-        """Bytes of a tensor that has been declared."""
-        return self._tensors[tensor].bytes
-
     def rename(self, body: list[Node], old: str, new: str) -> None:
         """Rename a tensor that ``body`` defines, in all of ``body``: it becomes an arm's result."""
         tensor = self._tensors.pop(old)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from chipmodel.errors import Unshaped
-from chipmodel.model.program import Node, Op, ops, reads
-from chipmodel.model.tree import walk as all_nodes
+from chipmodel.model.program import Node, ops
 from chipmodel.model.work import Vector
-from chipmodel.rewrites.in_place import ELEMENTWISE
 from workloads.build.builder import ProgramBuilder
 from workloads.build.loop_tensors import (
     MAX_ITERATION_COUNTS,
@@ -71,7 +69,7 @@ def loop(low: OnnxLowering, node: OnnxNode) -> None:
     with low.builder.block() as nodes:
         child = _run_body(low, node, control, carried)
         stacks = [_stacked(low, child, node, each) for each in control.stacked]
-        _update_carried(child, node, nodes, carried)
+        _update_carried(child, node, carried)
     _append_loop(low, node, nodes, carried, [stack for stack in stacks if stack is not None])
     for tensor in control.carried:
         if tensor.last:
@@ -137,7 +135,7 @@ def _copied(
 
 
 def _first_value(low: OnnxLowering, node: OnnxNode, tensor: CarriedTensor) -> Value:
-    """The carried tensor before the loop: its first value itself if nothing else needs that, else a copy."""
+    """The carried tensor before the loop: a copy of its first value."""
     name = tensor.last or tensor.inside
     shape = low.shape(tensor.inside)
     whole = Value(name, shape, low.dtype(tensor.inside))
@@ -145,32 +143,7 @@ def _first_value(low: OnnxLowering, node: OnnxNode, tensor: CarriedTensor) -> Va
     if low.is_constant(tensor.first):
         constant = _materialised(low, tensor.first, op)
         return Value(constant.name, shape, constant.dtype)
-    value = low.existing(tensor.first)
-    if tensor.last not in low.view.kept and value.bytes == whole.bytes and _dies(low, node, tensor.first):
-        return Value(value.name, shape, value.dtype)
-    return _copied(low.builder, op, value, whole, [name])
-
-
-def _dies(low: OnnxLowering, node: OnnxNode, name: str) -> bool:
-    """Whether a tensor is made in this block, and from here on read by this node alone, once."""
-    tensor = low.values[name].name
-    if not low.builder.makes(tensor):
-        return False
-    control = _control(node)
-    operands = [*(t.first for t in control.carried), *(t.whole for t in control.scanned)]
-    inside = {read for body in control.bodies for read in _read_within(body)}
-    for view in [view for view, value in low.values.items() if value.name == tensor]:
-        later = any(low.order[user.name] > low.order[node.name] for user in low.view.readers.get(view, ()))
-        elsewhere = view != name and (view in node.inputs or view in operands)
-        if later or elsewhere or view in low.view.kept or view in inside:
-            return False
-    return operands.count(name) == 1
-
-
-def _read_within(body: Subgraph) -> Iterator[str]:
-    for node in body.nodes:
-        yield from node.reads
-    yield from body.results
+    return _copied(low.builder, op, low.existing(tensor.first), whole, [name])
 
 
 # -- loops: an iteration ---------------------------------------------------------------------------
@@ -233,53 +206,18 @@ def _stacked(low: OnnxLowering, child: OnnxLowering, node: OnnxNode, each: Slice
     return whole
 
 
-def _update_carried(
-    child: OnnxLowering, node: OnnxNode, nodes: list[Node], carried: Mapping[str, Value]
-) -> None:
-    """Bring the values for the next iteration to where it reads them."""
-    builder = child.builder
+def _update_carried(child: OnnxLowering, node: OnnxNode, carried: Mapping[str, Value]) -> None:
+    """Copy the values for the next iteration to where it reads them."""
     following: dict[str, Value] = {}
     for tensor in _control(node).carried:
+        old = carried[tensor.inside]
         made = _materialised(child, tensor.result, f"{node.name}.{tensor.inside}.constant")
-        following[carried[tensor.inside].name] = made
-    _write_directly(builder, nodes, following)
-    old = {value.name: value for value in carried.values()}
-    for name, value in following.items():
         # A tensor that changes its size in the file has its first size here.
-        if value.bytes != old[name].bytes:
-            following[name] = _copied(builder, f"{node.name}.{name}.resized", value, old[name], None)
-    hand_over(builder, node.name, {name: value for name, value in following.items() if value.name != name})
-
-
-def _write_directly(builder: ProgramBuilder, nodes: list[Node], following: dict[str, Value]) -> None:
-    """Let ops write the carried tensors themselves where nothing reads the old value any more."""
-    for name, value in list(following.items()):
-        values = [v.name for v in following.values()]
-        alone = values.count(value.name) == 1 and name not in values
-        if alone and _may_write(builder, nodes, name, value):
-            builder.rename(nodes, value.name, name)
-            following[name] = Value(name, value.shape, value.dtype)
-
-
-def _may_write(builder: ProgramBuilder, nodes: Sequence[Node], name: str, value: Value) -> bool:
-    """Whether the op that makes ``value`` may write it over the carried tensor ``name``."""
-    places = [i for i, node in enumerate(nodes) if value.name in _written((node,))]
-    if len(places) != 1 or builder.size(name) != builder.size(value.name):
-        return False
-    op = nodes[places[0]]
-    if not isinstance(op, Op) or op.collects or (name in op.inputs and not _reads_pointwise(op, name)):
-        return False
-    return not any(name in reads(node) for node in all_nodes(tuple(nodes[places[0] + 1 :])))
-
-
-def _reads_pointwise(op: Op, name: str) -> bool:
-    """Whether each output element depends on the same element of ``name`` alone."""
-    operands = {index for index, each in enumerate(op.inputs) if each == name}
-    return op.kind in ELEMENTWISE and isinstance(op.work, Vector) and not operands & set(op.work.broadcast)
-
-
-def _written(nodes: tuple[Node, ...]) -> set[str]:
-    return {name for op in ops(nodes) for name in op.outputs}
+        if made.bytes != old.bytes:
+            made = _copied(child.builder, f"{node.name}.{old.name}.resized", made, old, None)
+        following[old.name] = made
+    changed = {name: value for name, value in following.items() if value.name != name}
+    hand_over(child.builder, node.name, changed)
 
 
 # -- loops: the node -------------------------------------------------------------------------------
@@ -292,7 +230,7 @@ def _append_loop(
     control = _control(node)
     for stack in stacks:
         allocate(low.builder, f"{node.name}.{stack.name}.room", stack.name, stack.shape, stack.dtype)
-    written = _written(tuple(nodes))
+    written = {name for op in ops(tuple(nodes)) for name in op.outputs}
     names = [value.name for value in carried.values() if value.name in written]
     least, most = control.min_iterations, control.max_iterations
     chances = equally_likely(least, most) if most - least < MAX_ITERATION_COUNTS else ()

@@ -25,7 +25,7 @@ from tests.workloads.from_onnx.support_subgraphs import (
 from workloads.from_onnx.loop_iterations import ASSUMED_ITERATIONS
 
 
-def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
+def test_a_loop_carries_and_stacks(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h a", "n"), node("Mul", "n n", "p")], "still n p", "h")
     made = model(
         [node("Abs", "x", "a"), node("Exp", "x", "h0"), looped("m _ h0", "last piled", inner)],
@@ -37,9 +37,10 @@ def test_a_loop_carries_in_place_and_stacks(tmp_path: Path) -> None:
     around = only(program, Loop)
     assert (around.iterations, around.chances, around.carried) == (5, (), ("last", "piled"))
     assert inside(around.body) == [
-        ("add", ("last", "a"), ("last",)),
-        ("mul", ("last", "last"), ("p",)),
+        ("add", ("last", "a"), ("n",)),
+        ("mul", ("n", "n"), ("p",)),
         ("collect", ("p", "piled"), ("piled",)),
+        ("copy", ("n",), ("last",)),
     ]
     assert program.tensors["piled"].shape == (5, 4)
     assert [op.kind for op in program.body if isinstance(op, Op)] == ["abs", "exp", "copy", "allocate"]

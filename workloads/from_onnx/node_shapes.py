@@ -8,30 +8,11 @@ from dataclasses import replace
 
 from chipmodel.records import dataclass
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
-from workloads.from_onnx.graph import Fact, OnnxNode, as_tuple, fault
+from workloads.from_onnx.graph import Fact, OnnxNode, fault
 from workloads.from_onnx.onnx_package import TensorProto, TypeProto, module
 from workloads.from_onnx.operator_table import FORMS, operators
 
 SAME_AS_INPUT = operators("same_as_first")
-
-POSITIVE = [
-    "kernel_shape",
-    "strides",
-    "dilations",
-    "group",
-    "blocksize",
-    "num_outputs",
-    "num_groups",
-    "hidden_size",
-    "output_shape",
-    "q_num_heads",
-    "kv_num_heads",
-    "num_heads",
-]
-"""Attributes that must be positive; older onnx packages divide by some of them without a check."""
-
-MAX_ATTRIBUTE = (1 << 31) - 1
-"""The largest value of these attributes. The square of a larger block size overflows in onnx before 1.23."""
 
 ON_INTEGERS = frozenset(form.op for (_, name), form in FORMS.items() if name.startswith("QLinear")) - {
     "QLinearConv"
@@ -42,23 +23,8 @@ FLOAT = 1
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
-CONVOLUTIONS = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv")
-
-MIN_AXES = {
-    **dict.fromkeys(CONVOLUTIONS, (3,)),
-    **dict.fromkeys(["MaxPool", "AveragePool", "LpPool"], (3,)),
-    **dict.fromkeys(["LSTM", "GRU", "RNN"], (3, 3, 3)),
-    **dict.fromkeys(["DepthToSpace", "SpaceToDepth"], (4,)),
-}
-"""Fewest axes of each operand. Inference in onnx 1.17 to 1.20 reads past the end of a shorter shape."""
-
-
 def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:
     """Element type and shape of outputs, as far as known. Raises BadInput for an ill-formed node."""
-    _check_counts(node)
-    _check_axes(node, facts)
-    if node.op == "Einsum" and not node.domain:
-        _check_equation(node, facts)
     standard = STANDARD_FORM.get(node.op) if node.domain else None
     try:
         contrib = contrib_outputs(node, facts)
@@ -70,7 +36,7 @@ def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[st
             else _onnx_inference(node, standard or node.op, facts, _version(node, opsets))
         )
     except FAULTS as error:
-        raise fault(node, _reason(error)) from None
+        raise fault(node, f"{_reason(error)} ({_given(node, facts)})") from None
     if node.op in SAME_AS_INPUT and node.input(0) and outputs.get(node.output, (0, None))[1] is None:
         first = facts[node.input(0)]
         outputs[node.output] = (first.element, first.shape)
@@ -131,46 +97,18 @@ def _data(node: OnnxNode, facts: Mapping[str, Fact]) -> dict[str, TensorProto]:
     }
 
 
-def _check_counts(node: OnnxNode) -> None:
-    for name in POSITIVE:
-        if name not in node.attributes:
-            continue
-        counts = as_tuple(node.attributes[name])
-        if any(isinstance(count, int) and not 1 <= count <= MAX_ATTRIBUTE for count in counts):
-            shown = ", ".join(map(str, counts))
-            raise fault(
-                node, f"attribute {name} is {shown}", f"it must be at least 1 and at most {MAX_ATTRIBUTE}"
-            )
-
-
-def _check_equation(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
-    equation = node.text("equation", "").replace(" ", "")
-    terms = equation.partition("->")[0].split(",")
-    shapes = [facts[name].shape for name in node.inputs if name]
-    fits = len(terms) == len(shapes) and all(
-        "..." in term or len(term) == len(shape) for term, shape in zip(terms, shapes, strict=True)
-    )
-    if not fits:
-        raise fault(node, f"its equation {equation!r} does not fit the shapes {[list(s) for s in shapes]}")
-
-
-def _check_axes(node: OnnxNode, facts: Mapping[str, Fact]) -> None:
-    for name, least in zip(node.inputs, MIN_AXES.get(node.op, ()), strict=False):
-        shape = facts[name].shape if name else ()
-        if len(shape) < least:
-            raise fault(node, f"its operand {name!r} is {list(shape)} and must have at least {least} axes")
-    if node.op in CONVOLUTIONS:
-        names = node.input(0), node.input(3 if node.op == "QLinearConv" else 1)
-        x, w = (facts[name].shape if name else () for name in names)
-        if len(x) != len(w):
-            raise fault(node, f"its weight {list(w)} does not have as many axes as its input {list(x)}")
-
-
 def _read_type(proto: TypeProto) -> tuple[int, tuple[int, ...] | None]:
     kind = proto.tensor_type
     if not kind.HasField("shape") or not all(d.HasField("dim_value") for d in kind.shape.dim):
         return kind.elem_type, None
     return kind.elem_type, tuple(d.dim_value for d in kind.shape.dim)
+
+
+def _given(node: OnnxNode, facts: Mapping[str, Fact]) -> str:
+    """The shapes of a node's operands, and its attributes."""
+    shapes = [f"{name!r} is {list(facts[name].shape)}" for name in node.reads]
+    plain = {name: value for name, value in node.attributes.items() if isinstance(value, int | str | tuple)}
+    return ", ".join([*shapes, *(f"{name} is {value}" for name, value in plain.items())])[:300]
 
 
 def _reason(error: BaseException) -> str:

@@ -143,7 +143,7 @@ SET: dict[str, tuple[int, str, object, str]] = {
     "attribute that is foreign": (0, "shape", 3, "'first'.*shape"),
     "kernel of size 0": (0, "kernel_shape", [0, 3], "kernel_shape is"),
     "stride 0": (3, "strides", [0, 2], "strides is"),
-    "no groups": (0, "group", 0, "group is 0"),
+    "no groups": (0, "group", 0, "in 0 groups"),
     "groups that do not divide": (0, "group", 2, "in 2 groups"),
     "pads of a wrong length": (0, "pads", [1, 1, 1], "'first'.*pads"),
 }

@@ -8,7 +8,7 @@ from typing import Literal
 
 from chipmodel.model.attributes import ChannelWindow, OverGroups
 from workloads.from_onnx.fusion import fuse, is_inference_norm
-from workloads.from_onnx.graph import OnnxNode
+from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import (
     MICROSOFT,
     OnnxLowering,
@@ -48,6 +48,8 @@ def instance_norm(low: OnnxLowering, node: OnnxNode) -> None:
 def group_norm(low: OnnxLowering, node: OnnxNode) -> None:
     """Normalise each group of channels."""
     groups = node.integer("num_groups", 1)
+    if groups < 1:
+        raise unfit(node, f"attribute num_groups is {groups}", "it must be at least 1")
     rows = low.shape(node.input(0))[0] * groups
     low.vector(node, "group_norm", rows=rows, attributes=OverGroups(groups))
 

@@ -55,8 +55,6 @@ class ConvOptions(LayerOptions, total=False):
     groups: int
     transposed: bool
     output_pad: Pair
-    out_dtype: str | None
-    """Element type of the output; by default the input's."""
 
 
 class PoolOptions(TypedDict, total=False):
@@ -65,13 +63,10 @@ class PoolOptions(TypedDict, total=False):
     stride: Pair | None
     """The distance of two windows; by default the kernel."""
     pad: Padding
-    dilation: Pair
     kind: Literal["max_pool", "average_pool"]
     """What is taken of a window; by default max_pool."""
     ceil: bool
     outputs: Sequence[str] | None
-    out_dtype: str | None
-    """Element type of the output; by default the input's."""
 
 
 class RecurrentOptions(LayerOptions, total=False):
@@ -121,8 +116,8 @@ class ProgramBuilder(TreeBuilder):
         weights = self._layer_weights(name, x, elements, out_c, options)
         kind = "depthwise_conv" if work.depthwise else "transposed_conv" if spec.transposed else "conv"
         shape = _window_shape(x, out_c, window.out_h, window.out_w)
-        names, dtype = options.get("outputs"), options.get("out_dtype")
-        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=names, out_dtype=dtype)[0]
+        names = options.get("outputs")
+        return self.emit(kind, name, work, [x], [shape], weights=weights, outputs=names)[0]
 
     def pool(self, name: str, x: Value, kernel: Pair | None, **options: Unpack[PoolOptions]) -> Value:
         """Pooling over a window; without ``kernel``, over the whole image."""
@@ -136,15 +131,13 @@ class ProgramBuilder(TreeBuilder):
             sizes,
             sizes if stride is None else as_pair(stride, one_d),
             options.get("pad", 0),
-            as_pair(options.get("dilation", 1), one_d),
             ceil=options.get("ceil", False),
         )
         window = window_over(name, x, spec, self.place)
         kind = options.get("kind", "max_pool")
         shape = _window_shape(x, image[1], window.out_h, window.out_w)
         work = Pool(window, image[1], image[0])
-        names, dtype = options.get("outputs"), options.get("out_dtype")
-        return self.emit(kind, name, work, [x], [shape], outputs=names, out_dtype=dtype)[0]
+        return self.emit(kind, name, work, [x], [shape], outputs=options.get("outputs"))[0]
 
     def dense(self, name: str, x: Value, features: int, **options: Unpack[LayerOptions]) -> Value:
         """The last axis of ``x`` times a (inner x features) weight matrix."""

@@ -7,24 +7,10 @@ from math import prod
 from typing import Literal
 
 from chipmodel.geometry.window import Window
-from chipmodel.model.work import Matmul, Pool
-from chipmodel.records import dataclass
-from workloads.build.shapes import Pads
+from chipmodel.model.work import Conv, Matmul, Pool
 from workloads.from_onnx.fusion import fuse
 from workloads.from_onnx.graph import OnnxNode, unfit
 from workloads.from_onnx.lowering import MICROSOFT, OnnxLowering, axes_from, leading, operator
-
-
-@dataclass(frozen=True, slots=True)
-class _WindowSizes:
-    """Sizes of a window's input, output and taps along each spatial axis."""
-
-    image: Sequence[int]
-    out: Sequence[int]
-    kernel: Sequence[int]
-    stride: Sequence[int]
-    dilation: Sequence[int]
-    transposed: bool = False
 
 
 @operator("Conv", "ConvTranspose")
@@ -63,27 +49,11 @@ def _convolution(
     weights = [low.weight(w, merged=fused.merged)]
     weights += [low.weight(bias, bias=True, merged=shifted)] if bias else []
     weights += low.weights(fused.weights)
-    image, out = low.shape(x)[2:], low.shape(node.output)[2:]
-    kernel = low.shape(w)[2:]
-    stride, dilation = _each(node, "strides", image), _each(node, "dilations", image)
-    pads = _pads(node, _WindowSizes(image, out, kernel, stride, dilation, transposed))
-    added = _each(node, "output_padding", image, 0)
-    made = low.builder.conv(
-        node.name,
-        low.named(node, x),
-        low.shape(node.output)[1],
-        _pair(kernel),
-        stride=_pair(stride),
-        pad=pads,
-        dilation=_pair(dilation),
-        groups=groups,
-        transposed=transposed,
-        output_pad=_pair(added, 0),
-        outputs=[fused.output],
-        out_dtype=low.dtype(fused.output),
-        weights=weights,
-    )
-    low.bind(fused.output, made)
+    shape, out = low.shape(x), low.shape(node.output)
+    window = _window(node, shape[2:], out[2:], low.shape(w)[2:])
+    work = Conv(window, shape[1], out[1], groups, shape[0])
+    kind = "depthwise_conv" if work.depthwise else "transposed_conv" if transposed else "conv"
+    low.emit(kind, node, work, [low.named(node, x)], outputs=[fused.output], weights=weights)
 
 
 def _check_channels(
@@ -150,32 +120,19 @@ POOLS: Mapping[str, Literal["max_pool", "average_pool"]] = {
 """Kinds of pooling; an Lp norm is taken to cost as much as a mean."""
 
 
-@operator("MaxPool", "AveragePool", "LpPool")
+@operator(*POOLS)
 def pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Maximum or mean over a window."""
-    kind = POOLS[node.op]
+    """Maximum or mean over a window, or over the whole image."""
+    kind, whole = POOLS[node.op], node.op.startswith("Global")
     x, out = low.shape(node.input(0)), low.shape(node.output)
-    kernel = node.integers("kernel_shape")
+    kernel = x[2:] if whole else node.integers("kernel_shape")
     if len(x) not in (3, 4) or len(kernel) != len(x) - 2:
-        low.vector(node, kind, rows=leading(x, 2), operands=node.inputs[:1], attributes=axes_from(x, 2))
+        first = 1 if whole else 2
+        rows, over = leading(x, first), axes_from(x, first)
+        low.vector(node, kind, rows=rows, operands=node.inputs[:1], attributes=over)
         return
-    stride, dilation = _each(node, "strides", kernel), _each(node, "dilations", kernel)
-    pads = _pads(node, _WindowSizes(x[2:], out[2:], kernel, stride, dilation))
-    window = Window(*_pair(x[2:]), *_pair(out[2:]), *_pair(kernel), *_pair(stride), *pads, *_pair(dilation))
+    window = _window(node, x[2:], out[2:], kernel, kernel if whole else ())
     low.emit(kind, node, Pool(window, x[1], x[0]), [low.value(node)])
-
-
-@operator("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
-def global_pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Pooling over the whole image."""
-    x, kind = low.shape(node.input(0)), POOLS[node.op]
-    if len(x) not in (3, 4):
-        low.vector(node, kind, rows=x[0], operands=node.inputs[:1], attributes=axes_from(x, 1))
-        return
-    dtype = low.dtype(node.output)
-    low.values[node.output] = low.builder.pool(
-        node.name, low.value(node), None, kind=kind, outputs=[node.output], out_dtype=dtype
-    )
 
 
 def _each(node: OnnxNode, name: str, like: Sequence[int], default: int = 1) -> tuple[int, ...]:
@@ -190,12 +147,17 @@ def _pair(values: Sequence[int], filler: int = 1) -> tuple[int, int]:
     return (values[0], values[1]) if len(values) == 2 else (values[0], filler)
 
 
-def _pads(node: OnnxNode, sizes: _WindowSizes) -> Pads:
-    """Padding with which the window formula, rounded down, gives exactly the output's size.
+def _window(
+    node: OnnxNode, image: Sequence[int], out: Sequence[int], kernel: Sequence[int], steps: Sequence[int] = ()
+) -> Window:
+    """The window of a convolution or pooling, with the padding with which the window formula, rounded down,
+    gives exactly the output's size.
 
-    So it covers auto_pad, output_shape and the partial last window of ceil_mode.
+    So it covers auto_pad, output_shape and the partial last window of ceil_mode. ``steps`` are the strides
+    where no attribute has them.
     """
-    image, transposed = sizes.image, sizes.transposed
+    transposed = node.op == "ConvTranspose"
+    stride, dilation = steps or _each(node, "strides", image), _each(node, "dilations", image)
     given = node.text("auto_pad", "NOTSET") == "NOTSET" and not node.integers("output_shape")
     explicit = node.integers("pads") if given else ()
     if explicit and (len(explicit) != 2 * len(image) or (min(explicit) < 0 and not transposed)):
@@ -204,19 +166,18 @@ def _pads(node: OnnxNode, sizes: _WindowSizes) -> Pads:
     starts: list[int] = []
     ends: list[int] = []
     for axis, size in enumerate(image):
-        stride, out = sizes.stride[axis], sizes.out[axis]
-        reach = sizes.dilation[axis] * (sizes.kernel[axis] - 1) + 1
+        reach = dilation[axis] * (kernel[axis] - 1) + 1
         if transposed:
-            total = (size - 1) * stride + reach + added[axis] - out
+            total = (size - 1) * stride[axis] + reach + added[axis] - out[axis]
         else:
-            total = (out - 1) * stride + reach - size
+            total = (out[axis] - 1) * stride[axis] + reach - size
         start = explicit[axis] if explicit else _start_padding(node, total)
         starts.append(start)
         # Rows that no window of a convolution reaches would make its padding negative.
         ends.append(total - start if transposed else max(total - start, 0))
-    top, left = _pair(starts, 0)
-    bottom, right = _pair(ends, 0)
-    return top, left, bottom, right
+    sizes = (*_pair(image), *_pair(out), *_pair(kernel), *_pair(stride))
+    pads = (*_pair(starts, 0), *_pair(ends, 0))
+    return Window(*sizes, *pads, *_pair(dilation), transposed=transposed)
 
 
 def _start_padding(node: OnnxNode, total: int) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
@@ -30,8 +29,6 @@ class TensorDefinition:
     block: KeyPath
     op: str = ""
     """Empty for an input of the workload."""
-    uses: tuple[str, ...] = ()
-    """Tensors that the op reads."""
 
 
 @dataclass
@@ -43,9 +40,10 @@ class NameTable:
     ops: dict[KeyPath, str] = field(default_factory=dict[KeyPath, str])
     """The name of each op, generated where the file gives none."""
     tensors: dict[str, TensorDefinition] = field(default_factory=dict[str, TensorDefinition])
-    _arm_results: dict[tuple[KeyPath, str], TensorDefinition] = field(
-        default_factory=dict[tuple[KeyPath, str], TensorDefinition]
+    _arm_results: dict[tuple[KeyPath, str], TensorDefinition | None] = field(
+        default_factory=dict[tuple[KeyPath, str], TensorDefinition | None]
     )
+    """Lists of ops with the names that they may define beside an ``if``, and where they do."""
 
     def __post_init__(self) -> None:
         if not self.workload.name.isprintable():
@@ -53,7 +51,8 @@ class NameTable:
         self._name_ops()
         for name in self.workload.inputs:
             self._define(TensorDefinition(name, ("inputs", name), ("ops",)))
-        self._define_block(self.workload.ops, ("ops",), frozenset())
+        for path, op in self.nodes:
+            self._define_all(op, path)
 
     # -- ops -----------------------------------------------------------------------------------
 
@@ -74,7 +73,7 @@ class NameTable:
                 self._refuse_twice("op", op.name, where, (*taken[op.name], "name"))
             taken[op.name] = path
             self.ops[path] = op.name
-        avoid = {*taken, *self.workload.inputs, *(n for _, op in nodes for n in written(op))}
+        avoid = {*taken, *self.workload.inputs, *(name for node in nodes for name in self._written(*node))}
         counts: dict[str, int] = {}
         for path, op in nodes:
             if op.name is None:
@@ -82,79 +81,53 @@ class NameTable:
 
     # -- tensors -------------------------------------------------------------------------------
 
-    def _define_block(self, block: Sequence[AnyNode], path: KeyPath, results: frozenset[str]) -> None:
-        previous: tuple[str, ...] = ()
-        for index, op in enumerate(block):
-            here = (*path, index)
-            match op:
-                case IfOp():
-                    self._define_if(op, here, path, results)
-                    results |= shared_outputs(op)
-                case LoopOp():
-                    self._define_loop(op, here, path, results)
-                case _:
-                    read = reads(op)
-                    uses = previous if read is None else read
-                    for name, key in self.outputs(op, here):
-                        self._define(TensorDefinition(name, key, path, self.ops[here], uses), results)
-            previous = self._op_outputs(op, here)
+    def _define_all(self, op: AnyNode, path: KeyPath) -> None:
+        """Add what an op defines, and what an arm, or ops after an exit, may define for their ``if``."""
+        for name, key in self.outputs(op, path):
+            self._define(TensorDefinition(name, key, path[:-1], self.ops[path]))
+        if isinstance(op, LoopOp):
+            for name in op.each:
+                self._define(TensorDefinition(name, (*path, "each", name), (*path, "ops"), self.ops[path]))
+        if isinstance(op, IfOp):
+            for arm in op.arms:
+                self._check(arm, (*path, "arms", arm))
+            same = [(name, arm) for name, given in op.outputs.items() for arm in given if given[arm] == name]
+            for name, arm in same:
+                if arm in op.arms:
+                    self._arm_results[arm_block(op, path, arm)[1], name] = None
+                if exits(op) and arm not in exits(op):
+                    self._arm_results.setdefault((path[:-1], name))
 
-    def _define_if(self, op: IfOp, here: KeyPath, block: KeyPath, results: frozenset[str]) -> None:
-        condition = (op.condition,) if op.condition else ()
-        for name, given in op.outputs.items():
-            uses = (*condition, *(n for n in given.values() if n != name))
-            self._define(
-                TensorDefinition(name, (*here, "outputs", name), block, self.ops[here], uses), results
-            )
-        for arm in op.arms:
-            self._check(arm, (*here, "arms", arm))
-            own = frozenset(name for name, given in op.outputs.items() if given.get(arm) == name)
-            self._define_block(*arm_block(op, here, arm), own)
-
-    def _define_loop(self, op: LoopOp, here: KeyPath, block: KeyPath, results: frozenset[str]) -> None:
-        for name, carry in op.carry.items():
-            place = (*here, "carry", name)
-            self._define(TensorDefinition(name, place, block, self.ops[here], (carry.from_,)), results)
-        for name, piece in op.collect.items():
-            place = (*here, "collect", name)
-            self._define(TensorDefinition(name, place, block, self.ops[here], (piece,)), results)
-        for name, whole in op.each.items():
-            place = (*here, "each", name)
-            self._define(TensorDefinition(name, place, (*here, "ops"), self.ops[here], (whole,)))
-        self._define_block(op.ops, (*here, "ops"), frozenset())
-
-    def _define(self, definition: TensorDefinition, results: frozenset[str] = frozenset()) -> None:
-        """Add a definition; ``results`` are names that an arm and its ``if`` may both define."""
+    def _define(self, definition: TensorDefinition) -> None:
         self._check(definition.name, definition.path)
-        if definition.name in results:
-            key = (definition.block, definition.name)
-            if key in self._arm_results:
-                self._refuse_twice("tensor", definition.name, definition.path, self._arm_results[key].path)
+        key = (definition.block, definition.name)
+        first = self._arm_results.get(key) if key in self._arm_results else self.tensors.get(definition.name)
+        if first is not None:
+            self._refuse_twice("tensor", definition.name, definition.path, first.path)
+        if key in self._arm_results:
             self._arm_results[key] = definition
-            return
-        if definition.name in self.tensors:
-            self._refuse_twice("tensor", definition.name, definition.path, self.tensors[definition.name].path)
-        self.tensors[definition.name] = definition
-
-    def outputs(self, op: SimpleOp, path: KeyPath) -> Iterator[tuple[str, KeyPath]]:
-        """The name of each output of an op, with the key that defines it."""
-        if isinstance(op, CustomOp):
-            yield from ((name, (*path, "out", name)) for name in op.out)
-        elif isinstance(op, SplitOp):
-            yield from ((name, (*path, "out", i)) for i, name in enumerate(op.out))
-        elif op.out is not None:
-            yield op.out, (*path, "out")
         else:
-            yield self.ops[path], (*path, "name")
+            self.tensors[definition.name] = definition
 
-    def _op_outputs(self, op: AnyNode, path: KeyPath) -> tuple[str, ...]:
+    def outputs(self, op: AnyNode, path: KeyPath) -> Iterator[tuple[str, KeyPath]]:
+        """The name of each output of an op, with the key that defines it."""
         match op:
             case IfOp():
-                return tuple(op.outputs)
+                yield from ((name, (*path, "outputs", name)) for name in op.outputs)
             case LoopOp():
-                return (*op.carry, *op.collect)
+                yield from ((name, (*path, "carry", name)) for name in op.carry)
+                yield from ((name, (*path, "collect", name)) for name in op.collect)
+            case CustomOp():
+                yield from ((name, (*path, "out", name)) for name in op.out)
+            case SplitOp():
+                yield from ((name, (*path, "out", i)) for i, name in enumerate(op.out))
             case _:
-                return tuple(name for name, _ in self.outputs(op, path))
+                yield (op.out, (*path, "out")) if op.out else (self.ops.get(path, ""), (*path, "name"))
+
+    def _written(self, path: KeyPath, op: AnyNode) -> Iterator[str]:
+        """The tensor names in the keys of an op."""
+        yield from (name for name, _ in self.outputs(op, path))
+        yield from op.each if isinstance(op, LoopOp) else ()
 
     # -- mistakes ------------------------------------------------------------------------------
 
@@ -177,13 +150,8 @@ class NameTable:
         hint = f"give each {thing} a name of its own ('name' or 'out'){hint}"
         self.refuse(path, what, hint if thing == "tensor" else "give each op a name of its own")
 
-    def refuse_unknown(
-        self, name: str, path: KeyPath, block: KeyPath, visible: Sequence[str], reader: Sequence[str] = ()
-    ) -> NoReturn:
-        """Raise ``BadInput`` for ``name``, which an op in ``block`` reads at ``path`` and cannot see.
-
-        ``reader`` are the outputs of that op.
-        """
+    def refuse_unknown(self, name: str, path: KeyPath, block: KeyPath, visible: Sequence[str]) -> NoReturn:
+        """Raise ``BadInput`` for ``name``, which an op in ``block`` reads at ``path`` and cannot see."""
         definition = self.tensors.get(name)
         if definition is None:
             self._refuse_undefined(name, path, visible)
@@ -192,18 +160,14 @@ class NameTable:
             self._refuse_hidden(definition, line, path)
         if block == definition.block:
             self._refuse_around_exits(definition, line, path)
-        cycle = self._cycle(name, reader)
-        if cycle:
-            what = f"the ops form a cycle: {' -> '.join(cycle)}"
-            hint = "let one of them read an earlier tensor; between iterations of a loop, use 'carry'"
-            self.refuse(path, what, hint)
         what = f"'{name}' is read before it is defined, by '{definition.op}' on line {line}"
-        self.refuse(path, what, f"ops run in the order of the file: move '{definition.op}' before this op")
+        hint = f"ops run in the order of the file: move '{definition.op}' before what reads it"
+        self.refuse(path, what, f"{hint}; between iterations of a loop, use 'carry'")
 
     def _refuse_undefined(self, name: str, path: KeyPath, visible: Sequence[str]) -> NoReturn:
         gives = next(((p, op) for p, op in self.nodes if self.ops[p] == name), None)
         if gives is not None:
-            outputs = ", ".join(f"'{n}'" for n in self._op_outputs(gives[1], gives[0])) or "none"
+            outputs = ", ".join(f"'{n}'" for n, _ in self.outputs(gives[1], gives[0])) or "none"
             what = f"'{name}' is an op, and no tensor has this name; its outputs: {outputs}"
             self.refuse(path, what, "name one of its outputs")
         where = suggest(name, visible, "tensors here are") or "there are none yet: add one to 'inputs'"
@@ -244,19 +208,6 @@ class NameTable:
             hint = f"write {outputs} in '{gate}', and read RESULT"
             self.refuse(path, what, hint)
 
-    def _cycle(self, name: str, reader: Sequence[str]) -> list[str]:
-        """A cycle of tensors from ``name`` to itself, each read by the op that makes the next; or none."""
-        nx: Any = import_module("networkx")  # slow to import, needed only for this message
-        graph = nx.DiGraph()
-        for definition in self.tensors.values():
-            graph.add_edges_from((used, definition.name) for used in definition.uses)
-        for start in reader:
-            if start == name:
-                return [name, name]
-            if start in graph and name in graph and nx.has_path(graph, start, name):
-                return [name, *nx.shortest_path(graph, start, name)]
-        return []
-
 
 def walk(block: Sequence[AnyNode], path: KeyPath) -> Iterator[tuple[KeyPath, AnyNode]]:
     """Every op of ``block`` at any depth, in the order of the file, with its path."""
@@ -284,32 +235,6 @@ def arm_block(op: IfOp, path: KeyPath, arm: str) -> tuple[Sequence[AnyNode], Key
 def exits(op: IfOp) -> frozenset[str]:
     """The arms that exit, after which the list of ops around the ``if`` ends."""
     return frozenset(name for name, arm in op.arms.items() if isinstance(arm, IfArm) and arm.exit)
-
-
-def shared_outputs(op: IfOp) -> frozenset[str]:
-    """The outputs of an ``if`` with exits that ops after it may define under the same name."""
-    leaving = exits(op)
-    if not leaving:
-        return frozenset()
-    return frozenset(
-        name
-        for name, given in op.outputs.items()
-        for arm in given
-        if arm not in leaving and given[arm] == name
-    )
-
-
-def written(op: AnyNode) -> tuple[str, ...]:
-    """The tensor names in the keys of an op."""
-    match op:
-        case IfOp():
-            return tuple(op.outputs)
-        case LoopOp():
-            return (*op.carry, *op.collect, *op.each)
-        case CustomOp() | SplitOp():
-            return tuple(op.out)
-        case _:
-            return (op.out,) if op.out else ()
 
 
 def reads(op: SimpleOp) -> tuple[str, ...] | None:

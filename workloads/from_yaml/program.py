@@ -138,7 +138,7 @@ class _WorkloadLoader:
     def _op(self, op: SimpleOp, path: KeyPath, scope: _Scope) -> dict[str, Value]:
         name = self.names.ops[path]
         outputs = tuple(n for n, _ in self.names.outputs(op, path))
-        inputs = self._inputs(op, path, scope, outputs)
+        inputs = self._inputs(op, path, scope)
         context = BuildContext(self.builder, self.document, path, name, inputs, outputs)
         built = build_op(op, context)
         values = built if isinstance(built, tuple) else (built,)
@@ -152,9 +152,7 @@ class _WorkloadLoader:
             self._check_size(value, path)
         return dict(zip(outputs, values, strict=True))
 
-    def _inputs(
-        self, op: SimpleOp, path: KeyPath, scope: _Scope, outputs: Sequence[str]
-    ) -> tuple[Value, ...]:
+    def _inputs(self, op: SimpleOp, path: KeyPath, scope: _Scope) -> tuple[Value, ...]:
         named = reads(op)
         if named is None:
             if scope.previous is None:
@@ -166,12 +164,12 @@ class _WorkloadLoader:
                 (*path, "in"), f"'{self.names.ops[path]}' reads nothing", "name a tensor in 'in'"
             )
         keys = [(*path, "in", i) for i in range(len(named))] if isinstance(op.in_, list) else [(*path, "in")]
-        return tuple(self._find(n, k, scope, outputs) for n, k in zip(named, keys, strict=True))
+        return tuple(self._find(n, k, scope) for n, k in zip(named, keys, strict=True))
 
-    def _find(self, name: str, path: KeyPath, scope: _Scope, reader: Sequence[str] = ()) -> Value:
+    def _find(self, name: str, path: KeyPath, scope: _Scope) -> Value:
         value = scope.find(name)
         if value is None:
-            self.names.refuse_unknown(name, path, scope.path, list(scope.visible()), reader)
+            self.names.refuse_unknown(name, path, scope.path, list(scope.visible()))
         return value
 
     # -- if ------------------------------------------------------------------------------------
@@ -184,7 +182,7 @@ class _WorkloadLoader:
         going = self._arm_without_exit(op, path, block) if block is not None else None
         condition = None
         if op.condition is not None:
-            condition = self._find(op.condition, (*path, "condition"), scope, tuple(op.outputs))
+            condition = self._find(op.condition, (*path, "condition"), scope)
         self._check_arms(op, path, name)
         results: dict[str, Value] = {}
         arms: list[tuple[str, list[Node]]] = []
@@ -260,7 +258,7 @@ class _WorkloadLoader:
         name, place = self.names.ops[path], self.builder.place
         carried: dict[str, Value] = {}
         for tensor, carry in op.carry.items():
-            first = self._find(carry.from_, (*path, "carry", tensor, "from"), scope, [tensor])
+            first = self._find(carry.from_, (*path, "carry", tensor, "from"), scope)
             carried[tensor] = self.builder.elementwise(
                 "copy", f"{name}.{tensor}.first", [first], outputs=[tensor]
             )

@@ -7,20 +7,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode, fault, unfit
+from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode
 from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.operator_table import operators
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-INT64, FLOAT = 7, 1
-MAX_RANK = 32
-"""Dimensions of a constant, as many as every version of numpy allows."""
-
+INT64 = 7
 COSTLY = operators("costly")
 
-FIRST_EVALUATED = {"DequantizeLinear": 19}
+FIRST_EVALUATED = {"Constant": 12, "DequantizeLinear": 19}
 """Operators whose first versions ONNX's reference implementation lacks, and the first that it has; where they
 are defined they compute the same."""
 
@@ -38,8 +35,7 @@ EVALUATION_FAULTS = (
 
 
 def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | None:
-    """The constant output of Shape and Size, of ConstantOfShape with a known shape, and of CastLike with a
-    constant; None for other nodes."""
+    """The constant output of Shape and Size, and of CastLike with a constant; None for other nodes."""
     if node.domain or not node.output or not node.input(0):
         return None
     match node.op:
@@ -49,8 +45,6 @@ def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | N
             return _integers(node.output, list(shape[slice(node.integer("start", 0), end)]))
         case "Size":
             return _integers(node.output, facts[node.input(0)].elements)
-        case "ConstantOfShape":
-            return _filled(node, facts[node.input(0)])
         case "CastLike" if facts[node.input(0)].constant and node.input(1):
             return _cast(node.output, facts[node.input(0)], facts[node.input(1)].element)
         case _:
@@ -72,31 +66,6 @@ def _integers(name: str, value: list[int] | int) -> Fact:
 
     array = numpy.array(value, numpy.int64)
     return Fact(name, array.shape, INT64, True, array, name, INT64)
-
-
-def _filled(node: OnnxNode, given: Fact) -> Fact | None:
-    import numpy
-
-    if given.array is None:
-        return None
-    shape = tuple(int(size) for size in given.array.reshape(-1))
-    if any(size < 0 for size in shape):
-        raise unfit(node, f"it makes a constant of the negative shape {list(shape)}")
-    if len(shape) > MAX_RANK:
-        raise fault(node, f"it makes a constant of {len(shape)} dimensions, more than {MAX_RANK}")
-    value = node.attributes.get("value")
-    is_tensor = isinstance(value, module("onnx").TensorProto)
-    kind: int = value.data_type if value is not None and is_tensor else FLOAT
-    array: NDArray[Any] | None = None
-    if prod(shape) <= LIMIT:
-        try:
-            filler: Any = module("onnx.numpy_helper").to_array(value) if is_tensor else numpy.zeros(1, "f")
-        except EVALUATION_FAULTS as error:
-            raise fault(node, f"its attribute value cannot be read: {error}") from None
-        if filler.size != 1:
-            raise fault(node, f"its attribute value has {filler.size} elements and must have one")
-        array = numpy.full(shape, filler.reshape(-1)[0])
-    return Fact(node.output, shape, kind, True, array, node.output, kind)
 
 
 def evaluate(

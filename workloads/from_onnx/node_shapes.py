@@ -20,6 +20,8 @@ ON_INTEGERS = frozenset(form.op for (_, name), form in FORMS.items() if name.sta
 """Operators on floats that stand for those on quantised tensors."""
 
 FLOAT = 1
+MOST_SHOWN = 8
+"""Elements of a constant that a message shows."""
 FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
@@ -105,8 +107,14 @@ def _read_type(proto: TypeProto) -> tuple[int, tuple[int, ...] | None]:
 
 
 def _given(node: OnnxNode, facts: Mapping[str, Fact]) -> str:
-    """The shapes of a node's operands, and its attributes."""
-    shapes = [f"{name!r} is {list(facts[name].shape)}" for name in node.reads]
+    """The shapes of a node's operands, or the values of short ones, and its attributes."""
+    operands = [(name, facts[name].shape, facts[name].array) for name in node.reads]
+    shapes = [
+        f"{name!r} has shape {list(shape)}"
+        if array is None or array.size > MOST_SHOWN
+        else f"{name!r} is {array}"
+        for name, shape, array in operands
+    ]
     plain = {name: value for name, value in node.attributes.items() if isinstance(value, int | str | tuple)}
     return ", ".join([*shapes, *(f"{name} is {value}" for name, value in plain.items())])[:300]
 

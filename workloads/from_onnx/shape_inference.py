@@ -160,25 +160,13 @@ class Inference:
         return result
 
     def _constant(self, node: OnnxNode) -> None:
-        name = node.output
-        value: Any = next(iter(node.attributes.values()), None)
-        if isinstance(value, module("onnx").TensorProto):
-            self.facts[name] = constant(value, name, self.folder)
-            return
-        import numpy
-
-        if not isinstance(value, int | float | str | tuple):
-            raise fault(node, "it has no value that can be read")
-        kind = (
-            numpy.int64
-            if "value_int" in node.attributes or "value_ints" in node.attributes
-            else numpy.float32
-        )
-        text = isinstance(value, str) or "value_strings" in node.attributes
-        tensor = module("onnx.numpy_helper").from_array(
-            numpy.array(value, numpy.object_ if text else kind), name
-        )
-        self.facts[name] = constant(tensor, name, self.folder)
+        value: Any = node.attributes.get("value")
+        if not isinstance(value, module("onnx").TensorProto):
+            arrays = evaluate(node, {}, self.opsets, ())
+            if node.output not in arrays:
+                raise fault(node, "it has no value that can be read")
+            value = module("onnx.numpy_helper").from_array(arrays[node.output], node.output)
+        self.facts[node.output] = constant(value, node.output, self.folder)
 
     # -- shapes --------------------------------------------------------------------------------
 

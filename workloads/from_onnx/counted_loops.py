@@ -6,29 +6,30 @@ carries from known first values, and what depends on these and on constants alon
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from chipmodel.records import dataclass
 from workloads.from_onnx.graph import ACTIVATION, CarriedTensor, Fact, OnnxNode, live_nodes
 from workloads.from_onnx.onnx_package import module
 
-MOST_RESULTS = 1 << 17
+MOST_RESULTS = 1 << 16
 """Numbers that are computed of one loop (assumed; limits time): a counter and its comparison are two in an
 iteration."""
 COUNTERS = frozenset({1, 6, 7, 9, 10, 11, 12, 13})
 """Element types (``onnx.TensorProto.DataType``) that are followed: narrower integers may be quantised."""
 SAME_VALUE = ("Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze")
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **dict.fromkeys(SAME_VALUE, lambda a, *_: a),
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Less": operator.lt,
-    "LessOrEqual": operator.le,
-    "Greater": operator.gt,
-    "GreaterOrEqual": operator.ge,
-    "And": operator.and_,
+    **dict.fromkeys(SAME_VALUE, np.asarray),
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "And": np.logical_and,
 }
 
 
@@ -73,32 +74,35 @@ class LoopBody:
 
 def counted_iterations(body: LoopBody, condition: str) -> CountedIterations | None:
     """How often the loop runs that goes on while ``condition`` holds; None where no counter ends it."""
-    import numpy
-
     wanted = (condition, *(each.result for each in body.carried))
     nodes = live_nodes([node for node in body.nodes if body.follows(node)], wanted)
     constants = body.constants([condition, *(name for node in nodes for name in node.reads)])
+    if condition in constants:
+        return None
     firsts = body.constants([each.first for each in body.carried])
     given = [each for each in body.carried if each.first in firsts]
     carried = {each.result if body.asks_first else each.inside: firsts[each.first] for each in given}
+    kinds = [
+        module("onnx.helper").tensor_dtype_to_np_dtype(body.facts[node.output].element) for node in nodes
+    ]
+    steps = [*zip(nodes, kinds, strict=True)]
     exact = True
-    for number in range(-body.asks_first, MOST_RESULTS // (len(nodes) or 1)):
-        known = {**constants, **carried, body.counter: numpy.int64(number)}
-        with numpy.errstate(all="ignore"):
-            _follow(body, nodes, known)
-        goes_on = known.get(condition)
-        if goes_on is not None and not goes_on:
-            return CountedIterations(number + 1, exact)
-        exact = exact and goes_on is not None
-        if not exact and not any(node.op == "And" for node in nodes):
-            return None
-        carried = {each.inside: known[each.result] for each in given if each.result in known}
+    with np.errstate(all="ignore"):
+        for number in range(-body.asks_first, MOST_RESULTS // (len(nodes) or 1)):
+            known = _followed(steps, {**constants, **carried, body.counter: np.int64(number)})
+            goes_on = known.get(condition)
+            if goes_on is not None and not goes_on:
+                return CountedIterations(number + 1, exact)
+            exact = exact and goes_on is not None
+            if not exact and not any(node.op == "And" for node in nodes):
+                return None
+            carried = {each.inside: known[each.result] for each in given if each.result in known}
     return None
 
 
-def _follow(body: LoopBody, nodes: Sequence[OnnxNode], known: dict[str, Any]) -> None:
-    """Add the numbers that ``nodes`` make of those that are known; one that does not hold decides an And."""
-    for node in nodes:
+def _followed(steps: Sequence[tuple[OnnxNode, Any]], known: dict[str, Any]) -> dict[str, Any]:
+    """``known`` with the numbers that nodes make of it, in their types; what does not hold decides an And."""
+    for node, kind in steps:
         operands = [known.get(name) for name in node.inputs[: 1 if node.op in SAME_VALUE else 2]]
         made: Any = None
         if not any(each is None for each in operands):
@@ -106,5 +110,5 @@ def _follow(body: LoopBody, nodes: Sequence[OnnxNode], known: dict[str, Any]) ->
         elif node.op == "And":
             made = next((each for each in operands if each is not None and not each), None)
         if made is not None:
-            kind = module("onnx.helper").tensor_dtype_to_np_dtype(body.facts[node.output].element)
             known.setdefault(node.output, made.astype(kind))
+    return known

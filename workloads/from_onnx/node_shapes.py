@@ -115,8 +115,8 @@ def _given(node: OnnxNode, facts: Mapping[str, Fact]) -> str:
         else f"{name!r} is {array}"
         for name, shape, array in operands
     ]
-    plain = {name: value for name, value in node.attributes.items() if isinstance(value, int | str | tuple)}
-    return ", ".join([*shapes, *(f"{name} is {value}" for name, value in plain.items())])[:300]
+    plain = [name for name, value in node.attributes.items() if isinstance(value, int | str | tuple)]
+    return ", ".join([*shapes, *(f"{name} is {node.attributes[name]}" for name in plain)])[:300]
 
 
 def _reason(error: BaseException) -> str:

@@ -16,8 +16,20 @@ else:
     # For annotations of other modules: rich is imported where something is drawn.
     Console = Table = object
 
-MOST_WIDE = 7
-"""Columns that have a blank more between them."""
+MOST_WIDE, MOST_APART = 7, 6
+"""Columns that have a blank more between them: of tables with a line below their heads, and without."""
+WIDTHS: Mapping[str, int] = {
+    "if or loop": 18,
+    "arm": 18,
+    "waited for": 34,
+    "in op": 21,
+    "cascade": 30,
+    "op": 24,
+    "kind": 14,
+    "step": 24,
+    "transfer": 28,
+}
+"""Characters of columns of names in tables without lines, at most."""
 NO_WIDTHS: Mapping[str, int] = {}
 FigureRow = tuple[str, str, str, str]
 """Label, number, unit, remark."""
@@ -69,20 +81,14 @@ def _filled(
     return table
 
 
-def plain_table(
-    title: str,
-    heads: Collection[str],
-    rows: Iterable[Iterable[str]],
-    widths: Mapping[str, int] = NO_WIDTHS,
-    gap: int = 2,
-) -> Table:
-    """A table without lines below a bold title, no cell wrapped; ``widths`` limit columns in characters."""
+def plain_table(title: str, heads: Collection[str], rows: Iterable[Iterable[str]]) -> Table:
+    """A table without lines below a bold title, no cell wrapped."""
     from rich.table import Table
     from rich.text import Text
 
-    bold = Text(f"\n{title}", "bold")
-    table = Table(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
-    return _filled(table, heads, rows, heads, widths)
+    bold, gap = Text(f"\n{title}", "bold"), 1 if len(heads) > MOST_APART else 2
+    plain = Table(title=bold, title_justify="left", box=None, padding=(0, gap, 0, 0), header_style="")
+    return _filled(plain, heads, rows, heads, WIDTHS)
 
 
 def figures_table(sections: Mapping[str, Iterable[FigureRow]]) -> Table:

@@ -194,21 +194,6 @@ def compared_with_sync(result: Result, sync_cycles: int) -> str:
     return f"{streamer} takes {percent(abs(saved))} {'less' if saved > 0 else 'more'} time"
 
 
-def planned_by(result: Result) -> AskedPlanners:
-    """Streamer and packer that made the plan, and who chose them: ``ping-pong (chosen by auto)``."""
-    made = AskedPlanners(result.schedule.streamer, result.solved.planner)
-    asked = result.asked or made
-
-    def words(asked: str, made: str, beside: str = "") -> str:
-        chosen = "" if asked == made else f"chosen by {asked}"
-        remarks = "; ".join(filter(None, (chosen, beside)))
-        return f"{made} ({remarks})" if remarks else made
-
-    default = result.default_cycles
-    beside = "" if default is None else _beside_default(result.trace.cycles, default)
-    return AskedPlanners(words(asked.streamer, made.streamer, beside), words(asked.packer, made.packer))
-
-
 def _beside_default(cycles: int, default: int) -> str:
     """What a streamer that searches won over the plan that it began with."""
     if cycles >= default:
@@ -217,12 +202,19 @@ def _beside_default(cycles: int, default: int) -> str:
 
 
 def made_by(result: Result) -> str:
-    """Streamer and packer of the plan: ``streamer ping-pong, packer large-first, chosen by auto``."""
-    made, asked = AskedPlanners(result.schedule.streamer, result.solved.planner), result.asked
-    same = asked and asked.streamer == asked.packer != made.streamer and asked.packer != made.packer
-    if asked and same and result.default_cycles is None:
+    """Streamer and packer, and who chose them: ``streamer sync (chosen by auto), packer large-first``."""
+    made, default = AskedPlanners(result.schedule.streamer, result.solved.planner), result.default_cycles
+    asked = result.asked or made
+    if default is None and asked.streamer == asked.packer and made.streamer != asked.streamer != made.packer:
         return f"streamer {made.streamer}, packer {made.packer}, chosen by {asked.streamer}"
-    return "streamer {}, packer {}".format(*planned_by(result))
+
+    def words(asked: str, made: str, beside: str = "") -> str:
+        remarks = "; ".join(filter(None, ("" if asked == made else f"chosen by {asked}", beside)))
+        return f"{made} ({remarks})" if remarks else made
+
+    beside = "" if default is None else _beside_default(result.trace.cycles, default)
+    streamer = words(asked.streamer, made.streamer, beside)
+    return f"streamer {streamer}, packer {words(asked.packer, made.packer)}"
 
 
 def weight_memory(result: Result) -> str:

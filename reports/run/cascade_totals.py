@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.recomputed import steps_macs
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import CascadePlan, Schedule, steps
 from chipmodel.records import dataclass
-from reports.terminal_table import Table, plain_table
+from reports.page_parts import PageTable
 from reports.words import count, percent, plural, ratio, shortened, size
 
 MOST_CASCADES = 8
 """Rows of the terminal's table."""
-NAME_WIDTH = 30
-"""Characters of a name in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +48,6 @@ class HeldTensor:
     def row_bytes(self) -> int:
         """Bytes of a row in those columns."""
         return self.whole_bytes * (self.columns or 1) // (self.of_rows * (self.of_columns or 1))
-
-    @property
-    def words(self) -> str:
-        """What is held of it."""
-        rows = f"{count(self.rows)} of {count(self.of_rows)} rows"
-        if self.columns is None or self.of_columns is None:
-            return rows
-        return f"{rows} by {count(self.columns)} of {count(self.of_columns)} columns"
 
     @property
     def rows(self) -> int:
@@ -212,19 +203,30 @@ def kept_words(cascades: Sequence[CascadeTotals]) -> str:
     return f"{tensors} of {size(whole)} exist only as {size(held)} of rows ({percent(ratio(held, whole))})"
 
 
-def cascades_table(cascades: Sequence[CascadeTotals]) -> Table:
-    """A row for each cascade, at 80 columns."""
-    rows = (
-        (
-            cascade.name,
-            *(count(len(parts)) for parts in (cascade.ops, cascade.plan.steps)),
-            heights_words(cascade),
-            *map(size, (cascade.held_bytes, cascade.whole_bytes, cascade.weight_bytes)),
-        )
-        for cascade in cascades[:MOST_CASCADES]
+def cascades_table(cascades: Sequence[CascadeTotals], ops: Sequence[OpTotals]) -> PageTable:
+    """A row for each cascade; ``ops`` are those of the run."""
+    wide = (">compute", ">stall", "which")
+    hint = (
+        "The ops of a cascade run in stripes, one after another, so that tensors between them never exist "
+        "whole. Held are the bytes of SharedMemory for rows of these tensors, whole is their size."
     )
-    heads = ("cascade", ">ops", ">steps", ">rows/step", ">held", ">whole", ">weights")
-    return plain_table("Cascades", heads, rows, {"cascade": NAME_WIDTH}, gap=1)
+    rows: list[tuple[str, ...]] = []
+    for cascade in cascades:
+        inside = [op for op in ops if op.name in cascade.plan.ops]
+        told = (ops_words(cascade, len(inside)), cascade.buffers, cascade.reloads)
+        rows.append(
+            (
+                cascade.name,
+                *(count(len(parts)) for parts in (cascade.ops, cascade.plan.steps)),
+                heights_words(cascade),
+                *map(size, (cascade.held_bytes, cascade.whole_bytes, cascade.weight_bytes)),
+                count(sum(op.compute_cycles for op in inside)),
+                count(sum(op.stall_cycles for op in inside)),
+                "; ".join(filter(None, told)),
+            )
+        )
+    heads = ("cascade", ">ops", ">steps", ">rows/step", ">held", ">whole", ">weights", *wide)
+    return PageTable("cascades", "Cascades", heads, rows, hint, most=MOST_CASCADES, wide=wide)
 
 
 def cascade_remarks(cascades: Sequence[CascadeTotals]) -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ from chipmodel.model.live_sets import unused_bytes
 from chipmodel.model.program import ops
 from chipmodel.model.trace import Cause, Trace
 from chipmodel.records import dataclass
+from reports.page_parts import PageTable
 from reports.run.totals import by_cause
-from reports.terminal_table import Table, plain_table
 from reports.words import AWAITED, count, percent, ratio, size
 
 MOST_WAITS = 5
@@ -137,26 +137,24 @@ def core_waits(result: Result, most: int = MOST_WAITS) -> tuple[CoreWait, ...]:
     return tuple(sorted(waits, key=lambda wait: (-wait.cycles, wait.core, wait.op, wait.awaited)))
 
 
-def waits_table(result: Result) -> Table:
-    """The longest waits of all cores, at 80 columns."""
-    heads = (">core", ">cycles", ">share", "waited for", "in op")
-    rows = (
+def waits_table(result: Result) -> PageTable:
+    """The longest waits of all cores."""
+    rows = [
         (str(w.core), count(w.cycles), percent(ratio(w.cycles, result.trace.cycles)), w.words, w.op)
-        for w in core_waits(result)[:WAITS_ON_TERMINAL]
-    )
-    return plain_table("What cores waited for", heads, rows, {"waited for": 34, "in op": 21})
-
-
-def speed_up_factor(result: Result) -> float | None:
-    """Cycles on one core of the same chip over those of the run; None where the program does not fit one
-    core, or where the chip has only one."""
-    return None if result.one_core_cycles is None else ratio(result.one_core_cycles, result.trace.cycles)
+        for w in core_waits(result)
+    ]
+    heads = (">core", ">cycles", ">share", "waited for", "in op")
+    hint = "A core waits until another core's tensor is in Psram, then until the DMA engine has loaded it."
+    return PageTable("waits", "What cores waited for", heads, rows, hint, most=WAITS_ON_TERMINAL)
 
 
 def speed_up(result: Result) -> str:
-    """The speed-up against one core in words; empty where it is not known."""
-    factor = speed_up_factor(result)
-    return "" if factor is None else f"{len(result.cores)} cores are {factor:.2f} times as fast"
+    """The speed-up against one core of the same chip in words; empty where the program does not fit one core,
+    or where the chip has only one."""
+    if result.one_core_cycles is None:
+        return ""
+    factor = ratio(result.one_core_cycles, result.trace.cycles)
+    return f"{len(result.cores)} cores are {factor:.2f} times as fast"
 
 
 def cores_document(result: Result) -> dict[str, object]:
@@ -166,24 +164,26 @@ def cores_document(result: Result) -> dict[str, object]:
     return {"one_core_cycles": result.one_core_cycles, "cores": plain(core_totals(result))}
 
 
-def cores_table(result: Result) -> Table:
-    """A row for each core, at 80 columns."""
+def cores_table(result: Result) -> PageTable:
+    """A row for each core."""
+    rows = [
+        (
+            str(totals.core),
+            count(len(totals.ops)),
+            percent(ratio(totals.compute_cycles, totals.cycles)),
+            _waits_for(totals),
+            *(size(totals.peak_bytes), percent(totals.fragmentation)),
+            *(size(totals.received_bytes), size(totals.sent_bytes)),
+        )
+        for totals in core_totals(result)
+    ]
     heads = (">core", ">ops", ">computes", "waits mostly for", ">peak", ">fragm.", ">received", ">sent")
-    return plain_table("Cores", heads, map(core_cells, core_totals(result)), gap=1)
-
-
-def core_cells(totals: CoreTotals) -> tuple[str, ...]:
-    """A row of the terminal's table."""
-    return (
-        str(totals.core),
-        count(len(totals.ops)),
-        percent(ratio(totals.compute_cycles, totals.cycles)),
-        _waits_for(totals),
-        size(totals.peak_bytes),
-        percent(totals.fragmentation),
-        size(totals.received_bytes),
-        size(totals.sent_bytes),
+    hint = (
+        "A core receives tensors that other cores made and sends tensors that they read; both move through "
+        "Psram. Fragmentation is the share of a core's peak that no live buffer takes while its highest "
+        "buffer is alive."
     )
+    return PageTable("cores", "Cores", heads, rows, hint)
 
 
 def _waits_for(totals: CoreTotals) -> str:

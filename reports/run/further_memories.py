@@ -7,7 +7,7 @@ from chipmodel.files.document import document
 from chipmodel.model.fit import MemoryNeed
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, ends_of
 from reports.terminal_table import FigureRow
-from reports.words import count, percent, ratio, shortened, size, weight_memory
+from reports.words import count, percent, ratio, weight_memory
 
 
 def memories_document(result: Result) -> dict[str, object]:
@@ -34,29 +34,11 @@ def moved_rows(result: Result) -> list[FigureRow]:
     """Return the bytes between any two memories of a chip that has further ones, and what they take."""
     if not result.chip.memories:
         return []
-    names = _names(result)
+    names = {SHARED: "SharedMemory", PSRAM: "Psram", WEIGHTS: weight_memory(result)}
     return [
         (f"{names.get(a, a)} to {names.get(b, b)}", count(each), "B", f"{count(cycles)} cycles")
         for (a, b), (each, cycles) in moved_between(result).items()
     ]
-
-
-def _names(result: Result) -> dict[str, str]:
-    return {SHARED: "SharedMemory", PSRAM: "Psram", WEIGHTS: weight_memory(result)}
-
-
-def further_words(result: Result, need: MemoryNeed) -> str:
-    """What lies in a further memory of the chip against its size, and what is moved from and to it."""
-    held = memory_parts(result)[need.memory]
-    moved = moved_between(result).items()
-    names_of = _names(result)
-    ways = [
-        f"{size(each)} {names_of.get(a, a)} to {names_of.get(b, b)}"
-        for (a, b), (each, _) in moved
-        if need.memory in (a, b)
-    ]
-    names = f" ({shortened(held)})" if held else ""
-    return f"{size(need.bytes)} of {size(need.capacity_bytes)}{names}" + "".join(f"; {way}" for way in ways)
 
 
 def memory_parts(result: Result) -> dict[str, list[str]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chipmodel.answers.result import ExactProof, Result
+from chipmodel.answers.result import ExactProof
 from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import Binding, TimeBound
-from reports.words import count, percent, ratio, shortened, size
+from reports.words import count, percent, ratio, shortened
 
 UNITS = {"npu": "the NPU", "dma": "the DMA engine"}
 MOST_SHOWN = 4
@@ -43,13 +43,6 @@ def proof_words(proof: ExactProof, cycles: int) -> str:
     gap = percent(ratio(cycles - proof.bound, proof.bound))
     built = f"the plan is {gap} above, the best of {count(proof.tried)} built"
     return f"{bound}, transfers as a fluid{more}; {built}"
-
-
-def psram_words(result: Result) -> str:
-    """What lies in Psram against its size."""
-    psram = result.fit.psram
-    what = "tensors" if result.chip.weights else "weights and tensors"
-    return f"{what} take {size(psram.bytes)} of {size(psram.capacity_bytes)}"
 
 
 def _segment(binding: Binding) -> str:

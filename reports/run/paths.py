@@ -7,29 +7,15 @@ from fractions import Fraction
 
 from chipmodel.answers.result import Result
 from chipmodel.files.document import document
-from chipmodel.model.path_costs import MAX_COUNT, Extreme, PartCost, Paths, Runs
-from chipmodel.records import dataclass
-from reports.terminal_table import FigureRow, Table, plain_table
+from chipmodel.model.path_costs import MAX_COUNT, Extreme, Paths, Runs
+from reports.page_parts import PageTable
+from reports.terminal_table import FigureRow
 from reports.words import count, duration, percent, ratio, shortened
 
 MOST_PARTS = 12
 """Rows of the terminal's table of arms and loops."""
 MOST_RUNS = 3
 """Runs of equal decisions that are written out for one ``if`` or loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArmOrLoopLine:
-    """The texts of a table row for an arm or a loop. ``share`` is that of the expected cycles."""
-
-    name: str
-    arm: str
-    probability: str
-    runs: str
-    each: str
-    least: str
-    most: str
-    share: float
 
 
 def path_lines(result: Result) -> list[FigureRow]:
@@ -91,34 +77,27 @@ def cycles(number: Fraction) -> str:
     return count(number.numerator) if number.denominator == 1 else f"{float(number):,.1f}"
 
 
-def part_lines(paths: Paths) -> list[ArmOrLoopLine]:
+def parts_table(paths: Paths) -> PageTable:
     """A row for every arm and every loop, outer ones before inner ones."""
-    return [_part_line(part, paths.expected) for part in paths.parts]
-
-
-def _part_line(part: PartCost, expected: Fraction) -> ArmOrLoopLine:
-    return ArmOrLoopLine(
-        name=part.name,
-        arm="each iteration" if part.arm is None else part.arm,
-        probability="" if part.arm is None else percent(float(part.probability)),
-        runs=f"{round(float(part.runs), 3):,.10g}",
-        each="" if part.each is None else cycles(part.each),
-        least="" if part.least is None else count(part.least),
-        most="" if part.most is None else count(part.most),
-        share=ratio(float(part.cycles), float(expected)),
+    rows = [
+        (
+            part.name,
+            "each iteration" if part.arm is None else part.arm,
+            "" if part.arm is None else percent(float(part.probability)),
+            f"{round(float(part.runs), 3):,.10g}",
+            "" if part.each is None else cycles(part.each),
+            percent(ratio(float(part.cycles), float(paths.expected))),
+            *("" if end is None else count(end) for end in (part.least, part.most)),
+        )
+        for part in paths.parts
+    ]
+    ends = (">minimum", ">maximum")
+    heads = ("if or loop", "arm", ">probability", ">runs", ">cycles each", ">share of expected", *ends)
+    hint = (
+        "Runs and shares are averages over all paths, weighted by their probabilities; an arm inside of "
+        "another arm counts in both."
     )
-
-
-def parts_table(paths: Paths) -> Table:
-    """The arms and loops that take the largest share of the expected cycles, in the program's order."""
-    lines = part_lines(paths)
-    kept = sorted(sorted(range(len(lines)), key=lambda i: -lines[i].share)[:MOST_PARTS])
-    shown = (lines[index] for index in kept)
-    rows = (
-        (each.name, each.arm, each.probability, each.runs, each.each, percent(each.share)) for each in shown
-    )
-    heads = ("if or loop", "arm", ">probability", ">runs", ">cycles each", ">share of expected")
-    return plain_table("Arms and loops", heads, rows, {"if or loop": 18, "arm": 18})
+    return PageTable("parts", "Arms and loops", heads, rows, hint, most=MOST_PARTS, wide=ends)
 
 
 def paths_document(result: Result) -> dict[str, object]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import result_energy
 from chipmodel.rewrites.weights_in_place import in_place_ops
 from reports.ordering import FOR_THIS_ORDER, order_words
+from reports.page_parts import PageTable
 from reports.run.cascade_totals import cascade_remarks, cascade_totals, cascades_table
 from reports.run.cores import cores_table, speed_up, waits_table
 from reports.run.energy import energy_rows
@@ -18,7 +21,7 @@ from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_lines
-from reports.terminal_table import Console, FigureRow, Table, figures_table, plain_table, print_line
+from reports.terminal_table import Console, FigureRow, figures_table, plain_table, print_line
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -40,10 +43,8 @@ from reports.words import (
 
 WORST_OPS = 8
 """Rows of the table of ops that wait."""
-MOST_CONFLICTS = 4
-"""Rows of the table of bank conflicts."""
-NAME_WIDTH = 24
-"""Characters of a name in a table."""
+MOST_CONFLICTS, CONFLICTS_ON_TERMINAL = 25, 4
+"""Rows of the table of bank conflicts; there may be thousands."""
 
 
 def print_summary(result: Result, console: Console) -> None:
@@ -55,7 +56,19 @@ def print_summary(result: Result, console: Console) -> None:
     print_line(console, headline(result))
     for warning in result.record.warnings if result.record else ():
         print_line(console, ("Warning: ", "bold yellow"), f"{warning}.")
-    sections = {
+    console.print(figures_table(sections(result, sums)))
+    *first, conflicts = tables(result, sums)
+    for table in (*first, _worst(sums.ops, result.npu_cycles - sums.compute_cycles), conflicts):
+        if table.rows:
+            console.print(plain_table(table.title, *table.narrow))
+    console.print()
+    for label, text in remarks(result):
+        print_line(console, (f"{label}: ", "bold"), text)
+
+
+def sections(result: Result, sums: RunTotals) -> dict[str, list[FigureRow]]:
+    """The figures of the run by what they are about."""
+    titled = {
         "Memory": _memory(result),
         "Time": _time(result, sums),
         "Steady state": steady_rows(result),
@@ -64,23 +77,17 @@ def print_summary(result: Result, console: Console) -> None:
         "DMA and NPU": _units(result, sums),
         "Energy": energy_rows(result, result_energy(result)),
     }
-    console.print(figures_table({title: rows for title, rows in sections.items() if rows}))
-    if result.paths and result.paths.parts:
-        console.print(parts_table(result.paths))
-    if result.cores:
-        console.print(cores_table(result))
-        console.print(waits_table(result))
-    cascades = cascade_totals(result)
-    if cascades:
-        console.print(cascades_table(cascades))
-    worst = sorted((o for o in sums.ops if o.stall_cycles), key=lambda o: (-o.stall_cycles, o.name))
-    if worst:
-        console.print(_worst(worst[:WORST_OPS], result.npu_cycles - sums.compute_cycles))
-    if sums.bank_conflicts:
-        console.print(_conflict_table(sums.bank_conflicts))
-    console.print()
-    for label, text in _remarks(result):
-        print_line(console, (f"{label}: ", "bold"), text)
+    return {title: rows for title, rows in titled.items() if rows}
+
+
+def tables(result: Result, sums: RunTotals) -> list[PageTable]:
+    """The tables of the run but those of ops, without rows where there is nothing to say."""
+    return [
+        *([parts_table(result.paths)] if result.paths else []),
+        *((cores_table(result), waits_table(result)) if result.cores else ()),
+        cascades_table(cascade_totals(result), sums.ops),
+        _conflict_table(sums.bank_conflicts),
+    ]
 
 
 def _memory(result: Result) -> list[FigureRow]:
@@ -157,61 +164,66 @@ def _units(result: Result, sums: RunTotals) -> list[FigureRow]:
     ]
 
 
-def _worst(worst: list[OpTotals], stalled: int) -> Table:
-    rows = (
+def _worst(ops: Sequence[OpTotals], stalled: int) -> PageTable:
+    worst = sorted((op for op in ops if op.stall_cycles), key=lambda op: (-op.stall_cycles, op.name))
+    rows = [
         (op.name, op.kind, count(op.stall_cycles), percent(ratio(op.stall_cycles, stalled)), _mostly(op))
         for op in worst
-    )
+    ]
     heads = ("op", "kind", ">cycles waited", ">share", "mostly for")
-    return plain_table("Ops that wait most", heads, rows, {"op": NAME_WIDTH, "kind": 14})
+    return PageTable("worst", "Ops that wait most", heads, rows, most=WORST_OPS)
 
 
 def _mostly(op: OpTotals) -> str:
     return AWAITED[max(op.stalls, key=lambda cause: op.stalls[cause])]
 
 
-def _conflict_table(conflicts: tuple[BankConflict, ...]) -> Table:
-    rows = (
+def _conflict_table(conflicts: Sequence[BankConflict]) -> PageTable:
+    rows = [
         (pair.step, pair.other, count(pair.npu_cycles), count(pair.dma_cycles))
         for pair in conflicts[:MOST_CONFLICTS]
-    )
+    ]
     heads = ("step", "transfer", ">NPU loses", ">DMA loses")
-    widths = {"step": NAME_WIDTH, "transfer": NAME_WIDTH + 4}
-    return plain_table("Bank conflicts in SharedMemory", heads, rows, widths)
+    hint = "Accesses to one bank in one cycle, and the cycles that each side lost by them."
+    left = len(conflicts[MOST_CONFLICTS:])
+    remark = f"{count(left)} more pairs lost fewer cycles." if left else ""
+    title, most = "Bank conflicts in SharedMemory", CONFLICTS_ON_TERMINAL
+    return PageTable("conflicts", title, heads, rows, hint, remark=remark, most=most)
 
 
-def _remarks(result: Result) -> list[tuple[str, str]]:
+def remarks(result: Result, most: int = 6) -> list[tuple[str, str]]:
+    """Labels and texts below the figures and tables; of names the first ``most``."""
     schedule = result.schedule
-    remarks: list[tuple[str, str]] = [("Planned by", made_by(result)), ("Accuracy", accuracy(result))]
+    told: list[tuple[str, str]] = [("Planned by", made_by(result)), ("Accuracy", accuracy(result))]
     if result.ordering:
-        remarks.append(("Order of ops", order_words(result.ordering)))
+        told.append(("Order of ops", order_words(result.ordering)))
     staying = resident_words(result)
     if staying:
-        remarks.append(("Weights resident for all inferences", staying))
+        told.append(("Weights resident for all inferences", staying))
     if result.spilled:
-        remarks.append((f"Spilled ({len(result.spilled):,})", shortened(result.spilled)))
+        told.append((f"Spilled ({len(result.spilled):,})", shortened(result.spilled, most)))
     if schedule.state_search:
-        remarks.append(("State search", search_words(schedule.state_search)))
+        told.append(("State search", search_words(schedule.state_search)))
     if schedule.striped:
-        remarks.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped)))
+        told.append((f"Striped ({len(schedule.striped):,})", shortened(schedule.striped, most)))
     if schedule.in_rows:
         ops = [f"{name} {rows:,}" for name, rows in schedule.in_rows]
-        remarks.append((f"In place by so many rows ({len(ops):,} ops)", shortened(ops)))
+        told.append((f"In place by so many rows ({len(ops):,} ops)", shortened(ops, most)))
     in_place = in_place_ops(result.program)
     if in_place:
-        remarks.append((f"Weights read in place ({len(in_place):,} ops)", shortened(in_place)))
-    remarks += cascade_remarks(cascade_totals(result))
+        told.append((f"Weights read in place ({len(in_place):,} ops)", shortened(in_place, most)))
+    told += cascade_remarks(cascade_totals(result))
     late = late_ops(schedule)
     if late:
-        remarks.append((f"Weights too late ({len(late):,} ops)", lateness(late)))
+        told.append((f"Weights too late ({len(late):,} ops)", lateness(late)))
     if any(attempt.peak > result.capacity for attempt in result.attempts):
         rounds = [f"budget {size(a.budget)}, peak {size(a.peak)}" for a in result.attempts]
-        remarks.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
+        told.append((f"Planned in {len(rounds)} rounds", _ends(rounds)))
     if result.bound.bindings:
-        remarks.append(("Time lower bound set by", bound_words(result.bound)))
+        told.append(("Time lower bound set by", bound_words(result.bound)))
     if result.proof:
-        remarks.append(("CP-SAT", proof_words(result.proof, result.trace.cycles)))
-    return remarks + [("Note", note) for note in result.notes]
+        told.append(("CP-SAT", proof_words(result.proof, result.trace.cycles)))
+    return told + [("Note", note) for note in result.notes]
 
 
 def _ends(rounds: list[str]) -> str:

@@ -37,9 +37,8 @@ class RunTotals:
     stalls: Mapping[str, int]
     """NPU cycles by cause; ``idle`` is the same for the DMA."""
     idle: Mapping[str, int]
-    moved_cycles: Mapping[str, int]
-    """Busy DMA cycles by the event's kind; ``moved_bytes`` is by kind as well."""
     moved_bytes: Mapping[str, int]
+    """Bytes by the event's kind."""
     executed_macs: int
     array_utilisation: float
     """MACs done of those that the array could do while computing, ops with given cycles left out."""
@@ -60,10 +59,8 @@ def run_totals(result: Result) -> RunTotals:
     """All sums of ``result``; linear in its events."""
     trace = result.trace
     busy = [e for e in trace.events if e.unit == "dma" and not e.cause]
-    moved_cycles: Counter[str] = Counter()
     moved_bytes: Counter[str] = Counter()
     for event in busy:
-        moved_cycles[event.kind] += event.worked
         moved_bytes[event.kind] += event.bytes
     totals = _op_totals(result)
     return RunTotals(
@@ -71,7 +68,6 @@ def run_totals(result: Result) -> RunTotals:
         dma_cycles=trace.busy("dma"),
         stalls=by_cause(trace.stalls("npu")),
         idle=by_cause(trace.stalls("dma")),
-        moved_cycles=dict(sorted(moved_cycles.items())),
         moved_bytes=dict(sorted(moved_bytes.items())),
         executed_macs=sum(op.macs * op.runs for op in totals),
         array_utilisation=_array_utilisation(result, totals),

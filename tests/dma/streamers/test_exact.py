@@ -26,7 +26,7 @@ from dma.stream import streamer_named
 from dma.streamers.exact import PORTFOLIO
 from reports.run.document import document
 from reports.run.limits import proof_words
-from reports.words import planned_by
+from reports.words import made_by
 from solvers.core.deadline import Deadline
 from tests.fuzz.cycle_bounds import random_case
 from tests.support.random_commands import random_path
@@ -100,7 +100,7 @@ def test_it_begins_with_the_default_plan_and_ends_at_its_chains_or_the_stop_crit
         reports = [each for each in heard if isinstance(each, SearchProgress)]
         assert [each.tried for each in reports] == [*range(1, len(reports) + 1)]
         assert result.default_cycles == auto == document(result)["default_streamer_cycles"]
-        assert ("it found nothing faster" in planned_by(result).streamer) == (result.trace.cycles == auto)
+        assert ("it found nothing faster" in made_by(result)) == (result.trace.cycles == auto)
         found.append((len(reports), result.trace.cycles))
     assert found[0][0] == 2
     assert found[0][1] <= auto

@@ -90,8 +90,8 @@ def test_the_page_and_the_summary_have_the_cores() -> None:
     page = render_page(result())
     assert 'id="memory-0"' in page
     assert 'id="memory-1"' in page
-    assert "Cycles of each core" in page
-    assert "times as fast as one core" in page
+    assert "waits mostly for" in page
+    assert "times as fast" in page
     text = on_console(lambda console: print_summary(result(), console))
     assert "Cores" in text
     assert "2 cores are " in text

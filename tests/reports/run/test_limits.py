@@ -73,7 +73,6 @@ def test_both_bounds_are_said_where_listed_plans_have_the_higher_one() -> None:
     said = on_console(lambda console: print_summary(result, console), width=200)
     assert "1,234 listed ways to run ops, with or without cascades" in said
     assert f"of any plan {cycles // 2:,}" in " ".join(said.split())
-    page = render_page(result)
-    assert f"with or without cascades; any plan takes {cycles // 2:,} at least" in page
+    assert f'of any plan</th><td class="num">{cycles // 2:,}</td>' in render_page(result)
     found = document(result)
     assert (found["listed_ways"], found["any_plan_bound_cycles"]) == (1234, cycles // 2)

@@ -60,7 +60,8 @@ def test_a_documents_share_of_each_part_is_of_the_expected_cycles() -> None:
 
 def test_without_a_decision_there_is_no_section_on_paths() -> None:
     assert "paths" not in document(sample())
-    assert 'id="paths-title"' not in render_page(sample())
+    assert "<caption>Paths" not in render_page(sample())
+    assert 'id="parts-title"' not in render_page(sample())
 
 
 def test_the_terminal() -> None:

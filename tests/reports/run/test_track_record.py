@@ -17,7 +17,7 @@ from reports.run.document import document
 from reports.run.energy import energy_rows
 from reports.run.page import render_page
 from reports.run.track_record import accuracy, board_rows
-from reports.run.vendor import vendor_lines, vendor_rows
+from reports.run.vendor import vendor_lines
 from tests.reports.run.test_page import printed
 from tests.reports.sample import sample
 from tests.support.narrowed import some
@@ -111,7 +111,7 @@ def test_the_error_of_the_energy_is_that_of_networks_of_the_class() -> None:
     found = document(measured("gap9"))["energy_measured"]
     assert (found["class"], found["networks"]) == ("tensors in SharedMemory", 3)
     assert 0.01 < found["mean_error"] < 0.02 < found["held_out_error"] < 0.04
-    assert "not promised (3 numbers fitted to 3" in " ".join(render_page(measured("gap9")).split())
+    assert "3 numbers fitted to 3" in render_page(measured("gap9"))
 
 
 def test_json_has_the_energy_of_the_run_by_cause_and_op() -> None:
@@ -127,21 +127,13 @@ def compared() -> Result:
     return with_vendor(run(request), request)
 
 
-def test_computing_and_waits_of_both_add_up_to_their_runs() -> None:
-    total, *rows = [row for row in vendor_rows(compared()) if row.unit == "cycles"]
-    assert sum(row.vendor for row in rows) == total.vendor
-    assert sum(row.this for row in rows) == total.this
-    assert sum(row.difference for row in rows) == total.difference < 0
-
-
 def test_the_terminal_has_the_run_time_and_what_differs() -> None:
     first, *others = vendor_lines(compared())
     assert first[0] == "run time"
     assert "this plan takes" in first[3]
     assert "less" in first[3]
-    same = [row.label for row in vendor_rows(compared()) if not row.difference]
-    assert "weights from flash" in same
-    assert not {line[0] for line in others} & set(same)
+    assert "weights from flash" not in {line[0] for line in others}
+    assert all(line[1] != line[3].removeprefix("here ") for line in others)
     assert "Board's own tool" in printed(compared())
 
 

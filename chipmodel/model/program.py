@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from importlib import import_module
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -372,12 +371,6 @@ class Program:
         """Every op in linear order, arms one after another."""
         return ops(self.body)
 
-    def runs_along(self, path: Mapping[str, str]) -> Iterator[tuple[Op, int]]:
-        """Every run of an op along ``path`` (arms of each ``if``, iterations of each ``loop``) in order, with
-        the number of its straight chain of ops: those of one body and one iteration, in a row. No op of a
-        chain begins before all chains before it have ended."""
-        return _runs_along(self.body, path, count())
-
     def op_counts(self, path: Mapping[str, str] = NO_CHOICES) -> Iterator[tuple[Op, int]]:
         """Every op in linear order, and how often it runs along ``path``: 0 in arms that are not taken.
 
@@ -471,23 +464,6 @@ def rewritten(body: Body, change: Callable[[Node], Node]) -> Body:
 def with_ops(body: Body, change: Callable[[Op], Op]) -> Body:
     """``body`` with every op below it replaced by ``change(op)``."""
     return rewritten(body, lambda node: change(node) if isinstance(node, Op) else node)
-
-
-def _runs_along(body: Body, path: Mapping[str, str], chains: Iterator[int]) -> Iterator[tuple[Op, int]]:
-    chain = next(chains)
-    for node in body:
-        match node:
-            case Op():
-                yield node, chain
-            case If():
-                yield from _runs_along(
-                    next(arm.body for arm in node.arms if arm.name == path[node.name]), path, chains
-                )
-                chain = next(chains)
-            case Loop():
-                for _ in range(int(path[node.name])):
-                    yield from _runs_along(node.body, path, chains)
-                    chain = next(chains)
 
 
 def _op_counts(body: Body, path: Mapping[str, str], times: int) -> Iterator[tuple[Op, int]]:

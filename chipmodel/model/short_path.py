@@ -30,7 +30,8 @@ class RepeatedRuns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShortPath:
-    """Runs of ops in order, each with the number of its straight chain (``Program.runs_along``)."""
+    """Runs of ops in order, each with the number of its straight chain: those of one body and one iteration,
+    in a row. No op of a chain begins before all chains before it have ended."""
 
     runs: list[tuple[Op, int]] = field(default_factory=list[tuple[Op, int]])
     repeats: list[RepeatedRuns] = field(default_factory=list[RepeatedRuns])

@@ -14,6 +14,7 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip, Dma, Route
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, with_ops
+from chipmodel.model.short_path import short_path
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.rewrites.steady_state import steady, unrolled
 from dma.columns.plan_ways import PlanWays
@@ -21,6 +22,7 @@ from tests.chipmodel.machine.test_simulate import PLAIN
 from tests.fuzz.cascades import planned_case, random_case, random_choices
 from tests.fuzz.cycle_bounds import random_case as random_small_case
 from tests.support.chips import with_memory
+from tests.support.narrowed import some
 from tests.support.random_images import ImageShape, random_images
 from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
@@ -109,9 +111,9 @@ def test_a_few_iterations_never_stand_for_more_than_all(
 
 def test_straight_runs_are_numbered_along_the_path() -> None:
     program = small_network("forked")
-    found = [(op.name, number) for op, number in program.runs_along({"fork": "right"})]
+    found = [(op.name, number) for op, number in some(short_path(program, {"fork": "right"}, 9)).runs]
     assert found == [("first", 0), ("right", 1), ("last", 2)]
-    assert [number for _, number in looped(2).runs_along({"loop": "2"})] == [1, 1, 3, 3]
+    assert [number for _, number in some(short_path(looped(2), {"loop": "2"}, 9)).runs] == [1, 1, 3, 3]
 
 
 @pytest.mark.parametrize("capacity", [300, 400, 500, 1000])

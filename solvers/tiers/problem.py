@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from chipmodel.errors import BadInput
 from chipmodel.records import dataclass
 
 Cost = Callable[[int], int | Fraction]
@@ -105,37 +104,6 @@ class TierProblem:
     tiers: tuple[Tier, ...]
     blocks: tuple[TierBlock, ...]
     steps: tuple[TierStep, ...]
-
-    def __post_init__(self) -> None:
-        """Raise BadInput for inconsistent numbers, naming the tier, block or step."""
-        if not self.tiers:
-            raise BadInput("there are no tiers", hint="name one at least")
-        for each in self.tiers[:-1]:
-            if each.capacity is None:
-                raise BadInput(f"tier {each.name!r} has no capacity", hint="only the last tier may have none")
-        for index, block in enumerate(self.blocks):
-            self._check(index, block)
-        for at, step in enumerate(self.steps):
-            if not all(
-                0 <= t.block < len(self.blocks) and self.blocks[t.block].alive(at) for t in step.tasks
-            ):
-                what = f"step {at} {step.name!r} has a task on a block that is not alive then"
-                raise BadInput(what, hint="tasks name blocks by index")
-
-    def _check(self, index: int, block: TierBlock) -> None:
-        if not 0 <= block.start < block.stop <= len(self.steps) or block.bytes < 0:
-            what = f"block {block.name!r} of {block.bytes} B lives in [{block.start}, {block.stop})"
-            raise BadInput(f"{what} of {len(self.steps)} steps", hint="at least one step, no negative bytes")
-        if block.holes and (block.swaps or any(start >= stop for start, stop in block.spans())):
-            what = f"block {block.name!r} has holes {block.holes} in [{block.start}, {block.stop})"
-            raise BadInput(what, hint="holes inside of the life, in order, of a block that does not swap")
-        for where in (block.pinned, block.home, block.ends):
-            if where is not None and not 0 <= where < len(self.tiers):
-                raise BadInput(f"block {block.name!r} names tier {where}", hint="tiers are named by index")
-        for under in block.overwrites:
-            if under == index or self.blocks[under].stop != block.start + 1:
-                what = f"block {block.name!r} may overwrite {self.blocks[under].name!r}, which does not die"
-                raise BadInput(f"{what} at step {block.start}", hint="only what dies there is overwritten")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from chipmodel.errors import BadInput, DoesNotFit
+from chipmodel.errors import DoesNotFit
 from solvers.core.outcome import Limits
 from solvers.tiers.actions import STANDARD_RULE, ActionRule
 from solvers.tiers.problem import Cost, Tier, TierAccess, TierBlock, TierProblem, TierState, TierStep
@@ -284,23 +284,3 @@ def overwrites(asked: TierProblem, state: TierState, name: str, other: str) -> b
     return under is not None and (
         asked.blocks[under].name == other or overwrites(asked, state, asked.blocks[under].name, other)
     )
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"tiers": ()}, "no tiers"),
-        ({"tiers": (two_tiers(4)[1], two_tiers(4)[1])}, "'slow' has no capacity"),
-        ({"blocks": (TierBlock("a", 4, 0, 3),)}, r"lives in \[0, 3\) of 2 steps"),
-        ({"blocks": (TierBlock("a", 4, 0, 2, home=2),)}, "names tier 2"),
-        (
-            {"blocks": (TierBlock("a", 4, 0, 2), TierBlock("b", 4, 0, 2, overwrites=(0,)))},
-            "may overwrite 'a'",
-        ),
-        ({"blocks": (TierBlock("a", 4, 1, 2),)}, "not alive then"),
-    ],
-)
-def test_inconsistent_problems_are_refused(change: dict[str, object], words: str) -> None:
-    asked = problem(4, TierBlock("a", 4, 0, 2))
-    with pytest.raises(BadInput, match=words):
-        replace(asked, **change)  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def choose_block(npu: EthosNpu, layer: Layer) -> Block:
     depth, high, wide = grid
     inside = input_block(npu, layer, high, wide, depth)
     possible = fits(npu, layer, (high, wide, depth), inside)
-    possible &= mirrored(possible, tried, tried[1][-1])
+    possible &= _mirrored(possible, tried)
     cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
     number = cheapest(layer, cost, (high, wide), inside)
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
@@ -120,15 +120,12 @@ def _banks(size: Counts, granule: int) -> Counts:
     return np.asarray(-(-(-(-size // BANK_BYTES) * 2) // granule) * granule)
 
 
-def mirrored(
-    possible: NDArray[np.bool_], tried: list[Counts], widest: Counts | np.int64
-) -> NDArray[np.bool_]:
-    """Return where the block of exchanged height and width fits, or is not tried before the block itself, of
-    blocks no wider than ``widest``."""
+def _mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
+    """Return where the block of exchanged height and width fits, or is not tried before the block itself."""
     heights, widths = tried[0][:, None], tried[1]
     row, row_rest = np.divmod(widths, tried[0][0])
     column, column_rest = np.divmod(heights, tried[1][0])
-    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (heights <= widest)
+    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (heights <= widths[-1])
     exchanged = np.minimum(row, len(heights)) - 1, np.minimum(column, len(widths)) - 1
     return np.asarray(~before | possible[:, *exchanged])
 

@@ -2,14 +2,17 @@
 
 Blocks are chosen for each part, so that a part may take a better one than the whole. What no choice changes:
 steps of the MAC array for each output element, decoding the weights once for each part, the output stage, and
-the bytes that are written. The best choice for the best part is in ``chipmodel.npu.ethos_parts``.
+the bytes that are written; and of windows what an element takes at least in the block that is best for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
+
+import numpy as np
 
 from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.rounding import round_up
@@ -19,6 +22,7 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos import Ethos, adding_up, channels_of, is_packed, vector_rate, width_factor
+from chipmodel.npu.ethos_blocks import LARGEST, fits, input_block, sides
 from chipmodel.npu.ethos_layers import (
     BRICK,
     Layer,
@@ -28,8 +32,7 @@ from chipmodel.npu.ethos_layers import (
     kernel_steps,
     layer_of,
 )
-from chipmodel.npu.ethos_parts import least_block_cycles, least_part_cycles
-from chipmodel.npu.ethos_stages import decoding, output_rate
+from chipmodel.npu.ethos_stages import BlockSizes, LayerParts, decoding, output_rate
 from chipmodel.npu.ethos_u85 import least_u85_cycles
 
 ROUNDING = 1e-9
@@ -55,9 +58,7 @@ def least_ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork, columns
             times, layer = layer_of(work, bits, is_depthwise(op, work))
             least = _least_layer(ethos, layer, op.kind, times, columns)
             if isinstance(op.work, Conv | Pool) and not isinstance(ethos, EthosU85):
-                whole = is_depthwise(op, op.work)
-                of = ethos, op.kind, op.work, bits, whole
-                blocks = least_part_cycles(*of, columns) or least_block_cycles(*of, columns)
+                blocks = _in_best_blocks(ethos, op, op.work, bits, columns)
                 least = max(least, Fraction(blocks * (1 - ROUNDING)))
             return max(1, int(width_factor(npu, bits) * least))
 
@@ -124,3 +125,37 @@ def _micro_blocks(ethos: EthosNpu, layer: Layer, columns: bool) -> Fraction:
     if high == 1 or layer.kernel[0] > 1 or (width % 2 and not columns):
         return Fraction(-(-rows // high) * -(-width // wide))
     return Fraction(rows * round_up(width, 2), ethos.columns_first)
+
+
+def _in_best_blocks(ethos: EthosNpu, op: Op, work: Conv | Pool, bits: int, columns: bool) -> float:
+    """The least cycles of ``op`` in any parts, with ``columns`` also in bands, and in any blocks: those of
+    the block that is best for an element of the output."""
+    times, layer = layer_of(work, bits, is_depthwise(op, work))
+    window, made = work.window, layer.output
+    rows = work.batch * window.out_h  # a part may have rows of several images
+    if window.in_w == window.kernel_w == window.out_w == 1:
+        rows, made, columns = 1, replace(made, width=rows), True  # one line, which lies along the columns
+    heights = {rows, 1} if layer.kernel[0] == 1 else {rows}
+    sized = (replace(layer, output=replace(made, height=high)) for high in heights)
+    least = min(_least_of_element(ethos, each, op.kind, window.transposed, columns) for each in sized)
+    return times * layer.output.elements * least
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, columns_cut: bool) -> float:
+    """The least cycles of an output element. Parts of an axis that is cut read their share of the input, at
+    least, and else as if they might read all of it (``part`` in ``chipmodel.model.work``)."""
+    made, given = layer.output, layer.input
+    most = round_up(min(made.depth, LARGEST[2]), ethos.block_depth)
+    depths = np.arange(ethos.block_depth, most + 1, ethos.block_depth)
+    deep, high, wide = np.meshgrid(depths, sides(ethos, layer, 0), sides(ethos, layer, 1), indexing="ij")
+    read = input_block(ethos, layer, high, wide, deep)
+    possible = fits(ethos, layer, (high, wide, deep), read)
+    possible[:, 0, 0] = True  # what ``choose_block`` takes where no block fits
+    blocks = BlockSizes(*(array[possible] for array in np.broadcast_arrays(deep, high, wide, *read)))
+    tile = np.minimum(blocks.high, made.height), np.minimum(blocks.wide, made.width)
+    most_high = given.height * (tile[0] / made.height if rows_cut else 1)
+    most_wide = given.width * (tile[1] / made.width if columns_cut else 1)
+    inside = np.minimum(blocks.read_high, most_high) * np.minimum(blocks.read_wide, most_wide)
+    parts = LayerParts(ethos, layer, kind, *tile, np.minimum(blocks.deep, made.depth))
+    return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())

@@ -10,17 +10,14 @@ first has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from chipmodel.hardware.chip import ArrayCosts, Npu
-from chipmodel.model.cascade_work import Band
 from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
-from chipmodel.model.program import DTYPE_BITS, Op, Program
+from chipmodel.model.program import Op, Program
 from chipmodel.model.work import SingleWork
 from chipmodel.npu.array import OpKind, array_cycles, kind_of_op
 from chipmodel.records import dataclass
@@ -36,8 +33,6 @@ class NpuModel:
     """``module:function`` of this package, for ``least_model_cycles``."""
     cycles: str = ""
     """The same for ``model_cycles``; empty where no parts of work take less."""
-    by_rows: str = ""
-    """The same for ``least_cycles_by_rows``; empty where each number of rows is looked at."""
 
 
 def padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, columns: bool) -> int:
@@ -51,20 +46,10 @@ def _array_cycles(npu: Same[Npu], work: SingleWork, dtype: str, kind: OpKind) ->
     return array_cycles(npu.value, work, dtype, kind)
 
 
-PLAIN_BITS = 16
-"""Bits of an element up to which parts take what their layers do."""
-ROUNDING = 1e-6
-"""Cycles by which sums of floats may be too high."""
-
 _MODELS = (
     NpuModel(lambda npu: npu.luna, "luna_op:least_luna_cycles", "luna_op:luna_cycles"),
     NpuModel(lambda npu: npu.vector, "vector_cpu:least_vector_cpu_cycles", "vector_cpu:vector_cpu_cycles"),
-    NpuModel(
-        lambda npu: npu.ethos,
-        "ethos_bound:least_ethos_cycles",
-        "ethos:ethos_cycles",
-        "ethos_parts:least_by_rows",
-    ),
+    NpuModel(lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles"),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
     NpuModel(lambda npu: npu.costs, "models:padded_cycles"),
@@ -86,24 +71,6 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int
     model, parameters = _model_of(npu)
     least: int = imported(f"chipmodel.npu.{model.least}")(npu, parameters, op, work, columns)
     return least
-
-
-def least_cycles_by_rows(
-    npu: Npu, op: Op, channels: Sequence[int], band: Band | None
-) -> dict[int, tuple[int, ...]]:
-    """Return lower bounds on the cycles of 1, 2, 3 ... rows of ``op``, in the columns of a band if there is
-    one, by numbers of channels, of ``channels`` those that are quickly known: nearly what they take. Nothing
-    where the model has none."""
-    model, parameters = _model_of(npu)
-    plain = op.cycles is None and op.weights_in_place is None and op.accumulator is None
-    wide = DTYPE_BITS[op.dtype] > PLAIN_BITS or op.further_cycles or op.kind == "average_pool"
-    if not model.by_rows or not plain or wide:
-        return {}
-    known = imported(f"chipmodel.npu.{model.by_rows}")(parameters, op, channels, band)
-    return {
-        width: tuple(np.maximum(1, np.ceil(found - ROUNDING)).astype(np.int64).tolist())
-        for width, found in known.items()
-    }
 
 
 def launch_cycles(npu: Npu) -> int:

@@ -138,12 +138,6 @@ def cuts(
         yield height, width, of_all(height, width)
 
 
-def part_widths(channels: int) -> list[int]:
-    """The numbers of channels that parts of an op with so many have."""
-    widths = _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)
-    return sorted({size for width in widths for size, _ in _sizes(channels, width)})
-
-
 def _sizes(total: int, size: int) -> list[tuple[int, int]]:
     """The sizes of parts, and how many there are of each."""
     whole, rest = divmod(total, size)

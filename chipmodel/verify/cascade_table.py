@@ -155,7 +155,7 @@ class CascadeTable:
                 written = _as_written(share, maker)
                 if share.banded:
                     written = with_columns(self.program, part.name, written, share.columns)
-                yield replace(place, part=replace(part, share=written))
+                yield replace(place, part=replace(part, share=written), in_tensor=True)
 
     def column_faults(self, op: Op, step: Compute) -> Iterator[str]:
         """Columns that a step cannot compute alone."""

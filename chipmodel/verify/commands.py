@@ -33,12 +33,12 @@ from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import Recurrent
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
-from chipmodel.verify.coverage import EMPTY, areas_overlap
-from chipmodel.verify.memory_state import MemoryState, overlap
+from chipmodel.verify.coverage import areas_overlap
+from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
 from chipmodel.verify.psram import PsramMap, memory_fault, thing
-from chipmodel.verify.rolling import RollingRows, clash, load_faults, turn_faults
+from chipmodel.verify.rolling import load_faults, turn_faults
 from chipmodel.verify.sequence import are_in_time, order_faults, sequence_faults
 from chipmodel.verify.step_cost import cost_faults, inputs_in_place
 from chipmodel.verify.transfers import moved_faults, slice_faults, transfer_faults
@@ -72,7 +72,10 @@ def verify(
         *table.band_faults(commands),
     )
     sizes = {name: tensor.bytes for name, tensor in program.tensors.items()}
-    before = MemoryState(frozenset(program.inputs), sizes=sizes)
+    weights = {op.name: program.block_bytes(op) for op in verifier.ops.values()}
+    before = MemoryState.of(sizes, weights, chip.shared_memory.bytes)
+    for name in program.inputs:
+        before.fill(name)
     state = verifier.block(program.body, commands, before)
     for name in program.outputs:
         if name in verifier.defined and name not in lent and not state.in_psram(name):
@@ -134,7 +137,7 @@ class _CommandVerifier:
     def hand_over(self, command: Release | Acquire, state: MemoryState) -> None:
         """Let other cores have a tensor, or find one of another core in Psram, as ``verify_cores`` proves."""
         if isinstance(command, Acquire):
-            state.psram |= {command.tensor}
+            state.fill(command.tensor)
         elif not state.will_be_in_psram(command.tensor):
             self.report(f"{command.tensor!r} is released, which is not completely in Psram")
 
@@ -144,7 +147,7 @@ class _CommandVerifier:
         if cascade is None or any(op in covered for op in cascade.ops):
             return
         made = [name for op in cascade.ops if op in self.ops for name in self.ops[op].outputs]
-        self.violations += state.begin(made, f"step {step.label!r}")
+        self.violations += (fault for name in made for fault in state.begin(name, f"step {step.label!r}"))
 
     def branch(self, node: Node | None, branch: Branch, state: MemoryState) -> MemoryState:
         if not isinstance(node, If):
@@ -293,8 +296,6 @@ class _CommandVerifier:
         )
         for read in self.cascades.needed(op, step):
             self._holds(read, read.part, subject, state)
-        faults = filter(None, map(state.misplaced, step.reads))
-        self.violations += (f"{subject}: {fault}" for fault in faults)
         for read in step.reads:
             if read.part.name in self.cascades.again and not read.part.weights:
                 state.end(read.part.name)
@@ -312,8 +313,8 @@ class _CommandVerifier:
         for start in state.in_flight.values():
             if start.at.part.weights and start.at.part.name in stale:
                 self.report(f"{subject} decides which rows {start.name!r} loads, which is in flight")
-        if stale:
-            state.contents = {k: v for k, v in state.contents.items() if not k[1] or k[0] not in stale}
+        for op in stale:
+            state.end(op, weights=True)
 
     def _turn_faults(self, op: Op, step: Compute) -> Iterator[str]:
         """What is wrong with places in rolling buffers, but for what a cascade makes."""
@@ -332,23 +333,18 @@ class _CommandVerifier:
         if write.bytes < size:
             self.report(f"{subject} writes {size} bytes into a buffer of {write.bytes}")
         placed = inputs_in_place(self.program, op, step)
-        total = self.program.tensors[write.part.name].bytes
         for read in step.reads:
             over = read.part.name in (op.overwrites, write.part.name) and read.offset == write.offset
             over = over and read.first == write.first
-            if read.rolls and write.rolls and read.addresses == write.addresses and not over:
-                over = not clash(read, self._tensor_bytes(read), write, total)
-            if overlap(read, write) and not over and read.part.name not in placed:
+            if state.meet(read, write) and not over and read.part.name not in placed:
                 self.report(
                     f"{subject} writes {part_label(write.part)} over its own operand {part_label(read.part)}"
                 )
-        accumulates = write.rolls or write.in_tensor or write.part.share == WHOLE
         if write.part.name in op.inputs and (op.collects or write.part.share != WHOLE):
-            faults = state.update(write, subject, accumulates, passes=not op.collects)
+            whole = write.rolls or write.in_tensor or write.part.share == WHOLE
+            self.violations += state.update(write, subject, whole, passes=not op.collects)
         else:
-            nothing = RollingRows(total, write.bytes, first=write.first) if write.rolls else EMPTY
-            faults = state.write(write, subject, accumulates, nothing)
-        self.violations += faults
+            self.violations += state.write(write, subject)
 
     def _tensor_bytes(self, place: Located) -> int:
         tensor = self.program.tensors.get(place.part.name)

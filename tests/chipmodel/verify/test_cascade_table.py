@@ -154,7 +154,7 @@ def test_only_steps_of_a_rolling_cascade_use_rolling_buffers() -> None:
         return replace(step, reads=tuple(replace(r, rolls=False) for r in step.reads))
 
     first = steps_of(commands, "b")[0]
-    assert "is in a rolling buffer" in faults(changed(commands, {first.label}, fixed), True)
+    assert "of which only rows exist, as a tensor" in faults(changed(commands, {first.label}, fixed), True)
 
 
 @pytest.mark.parametrize("ops", ["ac", "a", "ba", "abz"])

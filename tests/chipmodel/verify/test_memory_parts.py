@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from hypothesis import given, strategies as st
-
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import DmaStart, Located
@@ -14,40 +12,9 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
 from chipmodel.verify.memory_state import MemoryState
-from tests.chipmodel.verify.test_memory_state import covered, share
+from tests.chipmodel.verify.test_memory_state import fresh, share
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.small_networks import small_network
-
-
-def test_shares_of_another_division_into_rows_hold_nothing() -> None:
-    """Four of eight rows are two of four, but not where bytes are rounded up."""
-    coverage = covered(share((0, 4)))
-    assert not coverage.holds(share((0, 1), 4))
-    assert not covered(share((0, 1), 4), share((2, 4))).holds(share((0, 4)))
-    # Shares of another division do no harm.
-    assert covered(share((3, 4), 4), share((0, 4))).holds(share((1, 4)))
-
-
-def test_overlapping_shares_hold_only_themselves() -> None:
-    """Their common rows would be counted twice: four rows would seem to be there."""
-    coverage = covered(share((0, 2)), share((1, 3)))
-    assert not coverage.holds(share((0, 4)))
-    assert not coverage.holds(share((0, 3)))
-    assert coverage.holds(share((1, 3)))
-
-
-cells = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), unique=True, max_size=16)
-
-
-@given(cells, st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4))
-def test_a_share_is_held_if_and_only_if_every_cell_of_it_is(
-    there: list[tuple[int, int]], row: int, rows: int, channel: int, channels: int
-) -> None:
-    coverage = covered(*(share((r, r + 1), 4, (c, c + 1), 4) for r, c in there))
-    stop, end = min(4, row + rows), min(4, channel + channels)
-    asked = share((row, stop), 4, (channel, end), 4)
-    needed = {(r, c) for r in range(row, stop) for c in range(channel, end)}
-    assert coverage.holds(asked) == (needed <= set(there))
 
 
 def store(state: MemoryState, part: Part, name: str = "store") -> None:
@@ -56,7 +23,7 @@ def store(state: MemoryState, part: Part, name: str = "store") -> None:
 
 
 def test_a_part_can_be_loaded_once_all_its_rows_have_been_stored() -> None:
-    state = MemoryState(frozenset())
+    state = fresh()
     wanted = Part("t", share((1, 4)))
     assert not state.can_load(wanted)
     store(state, Part("t", share((0, 2))))
@@ -71,10 +38,10 @@ def test_a_part_can_be_loaded_once_all_its_rows_have_been_stored() -> None:
 
 
 def test_parts_of_an_older_definition_do_not_count() -> None:
-    state = MemoryState(frozenset())
+    state = fresh()
     store(state, Part("t", share((0, 4))))
     for _ in range(2):  # the second time it is another tensor
-        state.write(Located(Part("t", share((0, 4))), 0, 8), "step", accumulates=False)
+        state.write(Located(Part("t", share((0, 4))), 0, 8), "step")
     assert not state.can_load(Part("t", share((0, 2))))
 
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, strategies as st
 
 from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE, Share
+from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located
 from chipmodel.model.program import Program
@@ -16,7 +15,6 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.coverage import EMPTY, Coverage
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
@@ -25,54 +23,6 @@ from tests.support.small_networks import small_network
 
 def share(rows: tuple[int, int], of_rows: int = 8, channels: tuple[int, int] = (0, 1), of: int = 1) -> Share:
     return Share(Interval(*rows), of_rows, Interval(*channels), of)
-
-
-def covered(*shares: Share) -> Coverage:
-    coverage = EMPTY
-    for each in shares:
-        coverage = coverage.add(each)
-    return coverage
-
-
-def test_shares_that_add_up_are_the_whole_however_it_was_divided() -> None:
-    grid = [share((r, r + 2), 4, (c, c + 1), 2) for r in (0, 2) for c in (0, 1)]
-    assert covered(*grid).shares == {WHOLE}
-    assert covered(share((0, 1), 2), share((3, 6), 6)).complete  # divided into other numbers of rows
-    assert covered(WHOLE).complete
-    assert share((1, 2), 3) in covered(WHOLE)
-
-
-def test_missing_repeated_or_overlapping_shares_are_not_complete() -> None:
-    assert not covered().complete
-    assert not covered(share((0, 1), 2)).complete
-    assert covered(share((0, 1), 2), share((0, 1), 2)) == covered(share((0, 1), 2))
-    assert not covered(share((0, 2), 4), share((1, 3), 4)).complete
-    # Areas of 16 cells that overlap in one column and leave others free.
-    shares = (share((0, 4), 4, (0, 2), 4), share((1, 2), 4, (2, 4), 4), share((2, 4), 4, (1, 4), 4))
-    assert not covered(*shares).complete
-    assert shares[2] in covered(*shares)
-    assert share((0, 1), 4) not in covered(*shares)
-
-
-pieces = st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 3), st.integers(1, 4)).map(
-    lambda p: share((p[0], min(4, p[0] + p[1])), 4, (p[2], min(4, p[2] + p[3])), 4)
-)
-
-
-@given(st.permutations([share((r, r + 1), 4, (c, c + 2), 4) for r in range(4) for c in (0, 2)]), st.data())
-def test_a_coverage_is_complete_only_with_every_cell(exact: list[Share], data: st.DataObject) -> None:
-    changed = data.draw(st.lists(st.tuples(st.integers(0, 7), pieces), max_size=3))
-    shares = list(exact)
-    for index, piece in changed:
-        shares[index] = piece
-    coverage = EMPTY
-    cells: set[tuple[int, int]] = set()
-    for each in shares:
-        coverage = coverage.add(each)
-        rows, columns = range(each.rows.start, each.rows.stop), range(each.channels.start, each.channels.stop)
-        cells |= {(r, c) for r in rows for c in columns}
-        assert not coverage.complete or len(cells) == 16
-    assert coverage.complete or bool(changed)
 
 
 def start(
@@ -86,7 +36,11 @@ def at(offset: int, size: int, part: Part | None = None) -> Located:
 
 
 def fresh(*psram: str) -> MemoryState:
-    return MemoryState(frozenset(psram))
+    """Tensors of 8 bytes, of which these are in Psram, and 128 bytes of SharedMemory."""
+    state = MemoryState.of(dict.fromkeys("tupx", 8), {"op": 8}, 128)
+    for name in psram:
+        state.fill(name)
+    return state
 
 
 def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> None:
@@ -96,7 +50,7 @@ def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> N
     (fault,) = state.start(start("c", 11, 4))
     assert fault == "transfer 'c' touches bytes [11, 15) while 'b' is in flight there"
     assert state.start(start("d", 15, 4)) == []
-    (fault,) = state.write(at(3, 1, Part("u")), "step 's'", True)
+    (fault,) = state.write(at(3, 1, Part("u")), "step 's'")
     assert fault == "step 's' touches bytes [3, 4) while 'a' is in flight there"
     again = state.start(start("d", 40, 4))
     assert again == ["transfer 'd' starts again before it has been waited for"]
@@ -104,7 +58,7 @@ def test_transfers_may_not_overlap_but_two_stores_may_read_the_same_bytes() -> N
 
 def full() -> MemoryState:
     state = fresh("x")
-    state.write(at(0, 8), "step", True)
+    state.write(at(0, 8), "step")
     state.start(start("store", 0, 8, "store"))
     state.start(start("part", 16, 8, "store", Part("p", share((0, 1), 2))))
     state.wait("part")
@@ -113,9 +67,8 @@ def full() -> MemoryState:
 
 CHANGES: dict[str, Callable[[MemoryState], object]] = {
     "psram": lambda s: s.wait("store"),
-    "contents": lambda s: s.contents.clear(),
-    "stored": lambda s: s.stored.clear(),
-    "written": lambda s: s.written.clear(),
+    "shared": lambda s: s.shared.fill(-1),
+    "written": lambda s: s.written.fill(False),
     "in flight": lambda s: s.in_flight.clear(),
     "waited for": lambda s: s.wait("store"),
 }
@@ -130,13 +83,12 @@ def test_a_copy_is_independent_and_compared_field_by_field(name: str) -> None:
     assert state != other
     assert state == full()
     joined = state.common(other)
-    for known in (joined.contents, joined.stored, joined.written):
-        for key in known:
-            assert any(key in both for both in (state.contents, state.stored, state.written))
-    assert joined == other or name in ("psram", "in flight", "waited for")
+    assert joined == other or name in ("psram", "written", "in flight", "waited for")
+    assert (joined.written == state.written).all()
     assert joined.in_flight == state.in_flight
     assert joined.lost == state.in_flight.keys() - other.in_flight.keys()
-    assert joined.psram == other.common(state).psram == state.psram & other.psram
+    assert (joined.psram == (state.psram & other.psram)).all()
+    assert joined == other.common(state)
 
 
 def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_have() -> None:
@@ -148,8 +100,8 @@ def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_hav
     assert state.same_transfers(waited)
     assert not state.same_transfers(fresh("t"))
     used = waited.copy()
-    used.write(at(4, 2, Part("u")), "step", True)
-    for past, left in ((waited, None), (used, "'t' is not at 0")):
+    used.write(at(4, 2, Part("u")), "step")
+    for past, kept in ((waited, True), (used, False)):
         for joined in (state.common(past), past.common(state), past.after_loop(state)):
             assert bool(joined.lost) == (past is used)
             assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
@@ -158,7 +110,7 @@ def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_hav
             assert joined.wait("load t") == joined.wait("load t") == []
             assert not joined.in_flight
             assert not joined.lost
-            assert joined.missing(at(0, 8)) == left
+            assert (joined.missing(at(0, 8)) is None) == kept
 
 
 # -- with the verifier -------------------------------------------------------------------------------
@@ -235,10 +187,9 @@ def test_rows_of_a_buffer_that_begins_with_others_are_not_where_they_are_read() 
     def place(*rows: int) -> Located:
         return Located(Part("x", Share(Interval(*rows), 30)), 96, 12)
 
-    state = MemoryState(frozenset())
-    assert state.misplaced(place(16, 20)) is None
-    state.write(place(16, 20), "step", accumulates=False)
-    assert state.misplaced(place(16, 20)) is None
-    assert state.misplaced(place(16, 19)) is None
-    assert state.misplaced(place(17, 20)) is not None
-    assert state.misplaced(replace(place(17, 20), in_tensor=True)) is None
+    state = MemoryState.of({"x": 90}, {}, 128)
+    state.write(place(16, 20), "step")
+    assert state.missing(place(16, 20)) is None
+    assert state.missing(place(16, 19)) is None
+    assert state.missing(place(17, 20)) is not None
+    assert state.missing(replace(place(17, 20), offset=99)) is None

@@ -19,9 +19,9 @@ from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.plan_file.contents import PlanFile
 from chipmodel.verify.commands import verify
-from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.plan_file import verify_file
 from dma.schedule.further_memories import with_further_memories
+from tests.chipmodel.verify.test_memory_state import fresh
 from tests.fuzz.further_memories import random_case
 
 INPUT = "move x to second"
@@ -120,7 +120,7 @@ def test_the_home_of_a_transfer_lies_in_the_memory_that_it_names() -> None:
 
 def test_a_move_to_the_same_bytes_destroys_a_copy() -> None:
     first, other = moves()[0], moves()[1]
-    state = MemoryState(frozenset())
+    state = fresh()
     assert state.move(first) == state.wait(first.name) == []
     assert state.copies == {first.part: first.target}
     assert state.move(replace(other, target=Interval(first.target.stop - 1, first.target.stop + 9))) == []
@@ -130,14 +130,12 @@ def test_a_move_to_the_same_bytes_destroys_a_copy() -> None:
 
 def test_a_new_definition_ends_a_copy() -> None:
     move = next(each for each in moves() if each.name == INPUT)
-    state = MemoryState(frozenset({"x"}))
+    state = fresh("x")
     assert state.move(move) == state.wait(move.name) == []
-    assert state.begin(["x"], "step 'again'") == []
+    assert state.begin("x", "step 'again'") == []
     assert state.copies == {}
     assert state.move(move) == []
-    assert state.begin(["x"], "step 'again'") == [
-        f"step 'again' writes 'x' again while {INPUT!r} is in flight"
-    ]
+    assert state.begin("x", "step 'again'") == [f"step 'again' writes 'x' again while {INPUT!r} is in flight"]
 
 
 def test_the_executor_finds_data_that_were_never_moved() -> None:

@@ -78,7 +78,7 @@ def test_a_state_that_another_layer_destroys_is_found() -> None:
 
     labels = [each.label for each in steps_of(plan.commands, "l1")]
     said, wrong = faults_of(labels, change)
-    assert "step 'l0 [2/4]': 'l0.state' at" in said
+    assert "step 'l0 [2/4]': 'l0.state' is not at" in said
     assert wrong
 
 

@@ -112,7 +112,7 @@ def test_an_output_one_row_too_high_is_noticed_by_both() -> None:
 def test_a_reader_looks_where_the_tensor_begins() -> None:
     program = network()
     commands = changed(planned(program).commands, "c", moved("b", 32))
-    assert "does not begin at 32" in said(program, commands)
+    assert "'b' is not at 512" in said(program, commands)
     assert executed(program, commands)
 
 

@@ -29,7 +29,8 @@ def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
     """The address of each byte of the part at ``place``, in the order of the tensor of ``total`` bytes."""
     own = numbers(place.part.share, total)
     if place.rolls:
-        return place.offset + (place.first + own - _before_band(place.part.share, total, own)) % place.bytes
+        turned = place.first + own - _before_band(place.part.share, total, own)
+        return place.offset + turned % max(1, place.bytes)
     if not lies_in_tensor(place):
         return place.offset + np.arange(len(own), dtype=np.int64)
     return tensor_addresses(place, total, own, iteration)
@@ -45,10 +46,10 @@ def _before_band(share: Share, total: int, own: Numbers) -> Numbers | int:
 
 def tensor_addresses(place: Located, total: int, own: Numbers, iteration: int) -> Numbers:
     """The addresses of the bytes ``own`` of a tensor of ``total`` bytes, all of which ``place`` holds."""
-    moved = (own + place.advance * iteration) % max(1, total)
+    moved = (own + place.advance * iteration) % max(1, total) if place.advance else own
     if place.runs == 1:
         return place.offset + moved
-    run = total // place.runs
+    run = max(1, total // place.runs)
     return place.offset + moved // run * place.pitch + moved % run
 
 

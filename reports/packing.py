@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import hull
-from chipmodel.model.live_sets import LiveBytesCurve, highest_live_bytes
+from chipmodel.model.live_sets import highest_live_bytes
 from chipmodel.model.plan import Buffer, Problem
 from reports.packing_map import MOST_BOXES, packing_map
-from reports.page_parts import PageColumn, SummaryTile
+from reports.page_parts import SummaryTile
 from reports.template import PageScript, PlotlyPlace, render
 from reports.terminal_table import Console, FigureRow, figures_table, print_line
 from reports.words import count, percent, plural, ratio, shortened, size
@@ -83,7 +83,8 @@ def print_packing(answer: PackingAnswer, console: Console) -> None:
     print_line(console, (answer.source, "bold"), ": ", (verdict(answer), style))
     print_line(console, headline(answer))
     console.print()
-    console.print(figures_table({"": _rows(answer)}))
+    time = ("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}")
+    console.print(figures_table({"": [*_rows(answer), time]}))
     for label, text in _remarks(answer):
         print_line(console, (f"{label}: ", "bold"), text)
 
@@ -104,7 +105,6 @@ def _rows(answer: PackingAnswer) -> list[FigureRow]:
         rows.append(("largest live set", count(live.bytes), "B", when))
     total = sum(b.bytes for b in answer.problem.buffers)
     rows.append(("sum of sizes", count(total), "B", f"{count(len(answer.problem.buffers))} buffers"))
-    rows.append(("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}"))
     return rows
 
 
@@ -127,7 +127,12 @@ FIRST_ROWS = 500
 """Rows of the table in the HTML; the script adds the others, because thousands take a browser seconds."""
 SHOWN_ALIVE = 12
 """Buffers of the largest live set that are listed."""
-NumberedBuffer = tuple[int, Buffer]
+PLAIN: Mapping[str, int | str] = {
+    "alignment": 1, "lifetimes": 1, "pinned": "", "memory": "", "colocated with": ""
+}  # fmt: skip
+"""What most buffers have in a column that is left out where all have it."""
+WORDS = ("id", "pinned", "memory", "colocated with")
+"""Columns of texts."""
 
 
 def render_packing(answer: PackingAnswer, plotly: PlotlyPlace = "inside") -> str:
@@ -136,82 +141,38 @@ def render_packing(answer: PackingAnswer, plotly: PlotlyPlace = "inside") -> str
     problem = answer.problem
     pressures = highest_live_bytes(problem, answer.curve)
     columns = _columns(answer, pressures)
-    rows = [[column.value(row) for column in columns] for row in enumerate(problem.buffers, 1)]
     live, chart = answer.live_set, packing_map(answer, pressures)
+    tiles = [
+        SummaryTile(label.capitalize(), f"{number} {unit}", told)
+        for label, number, unit, told in _rows(answer)
+    ]
+    heads = [[name, name not in WORDS] for name in columns]
     values: dict[str, object] = {
         "answer": answer,
         "verdict": verdict(answer),
         "tone": "good" if answer.fits else "bad" if answer.status == "infeasible" else "open",
         "headline": headline(answer),
-        "grounds": grounds(answer),
-        "tiles": _tiles(answer),
+        "tiles": tiles,
         "facts": _facts(answer),
         "live": live,
         "chart": chart,
         "boxes": sum(len(b.live) for b in problem.buffers if b.bytes) if answer.plan else 0,
         "most_boxes": MOST_BOXES,
         "alive": [] if live is None else live.buffers[:SHOWN_ALIVE],
-        "columns": columns,
-        "rows": rows[:FIRST_ROWS],
-        "total": len(rows),
-    }
-    # By column, because that is shorter.
-    table = {
-        "columns": [[column.key, column.numeric] for column in columns],
-        "values": [[row[place] for row in rows] for place in range(len(columns))],
+        "columns": heads,
+        "rows": list(zip(*(each[:FIRST_ROWS] for each in columns.values()), strict=True)),
+        "total": len(problem.buffers),
     }
     charts = {"map": chart.figure} if chart else {}
-    data = {"table": table, "charts": charts}
+    # By column, because that is shorter.
+    data = {"table": {"columns": heads, "values": list(columns.values())}, "charts": charts}
     script = PageScript(("charts.js", "packing.js"), data, plotly if charts else "none")
     return render("packing.html.j2", values, ("page.css", "packing.css"), script)
-
-
-def _tiles(answer: PackingAnswer) -> list[SummaryTile]:
-    problem, peak, capacity = answer.problem, answer.peak, answer.problem.capacity
-    live, bound = answer.live_set, answer.lower_bound
-    total = sum(b.bytes for b in problem.buffers)
-    tiles: list[SummaryTile] = []
-    if peak is not None:
-        detail = f"{count(peak)} B" if peak >= 1024 else "" if answer.arena else "end of the highest buffer"
-        tiles.append(SummaryTile("Peak", size(peak), "; ".join(filter(None, (detail, answer.arena)))))
-    gap = "no plan to compare" if answer.gap is None else f"gap {percent(answer.gap)}"
-    tiles.append(SummaryTile("Lower bound", size(bound), f"{count(bound)} B; {gap}"))
-    if capacity is not None and peak is not None:
-        share = ratio(peak, capacity)
-        tiles.append(SummaryTile("Capacity", size(capacity), f"{percent(share)} used", share))
-    elif capacity is not None:
-        tiles.append(SummaryTile("Capacity", size(capacity), f"{count(capacity)} B"))
-    if live is not None:
-        tiles.append(
-            SummaryTile("Largest live set", size(live.bytes), f"{count(len(live.buffers))} buffers at once")
-        )
-    if peak:
-        used = _filled(answer.curve, peak)
-        tiles.append(SummaryTile("Memory in use", percent(used), "of the peak, averaged over time", used))
-    saved = "" if not peak else f"{ratio(total, peak):.2f} times the peak"
-    tiles.append(SummaryTile("Sum of sizes", size(total), saved or f"{count(total)} B"))
-    tiles.append(SummaryTile("Buffers", count(len(problem.buffers)), _spans(problem)))
-    return tiles
-
-
-def _filled(curve: LiveBytesCurve, peak: int) -> float:
-    """Bytes alive as a share of the peak, averaged over time."""
-    if len(curve) < 2:
-        return 0.0
-    area = sum(total * (curve[i + 1][0] - time) for i, (time, total) in enumerate(curve[:-1]))
-    return area / (peak * (curve[-1][0] - curve[0][0]))
-
-
-def _spans(problem: Problem) -> str:
-    times = {t for b in problem.buffers for span in b.live for t in (span.start, span.stop)}
-    return f"{plural(max(0, len(times) - 1), 'time interval')}"
 
 
 def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     problem = answer.problem
     facts = [("Status", answer.status), ("Reason", grounds(answer)), ("Packer", answer.packer)]
-    if problem.capacity is not None:
-        facts.append(("Capacity", exact_size(problem.capacity)))
     facts += [(f"Memory {m.name}", f"{count(m.start)} to {count(m.stop)} B") for m in problem.memories]
     pins = sum(b.pinned is not None for b in problem.buffers)
     constraints = [
@@ -226,47 +187,36 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     return facts + [("Note", note) for note in answer.notes]
 
 
-def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> list[PageColumn[NumberedBuffer]]:
+def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> dict[str, Sequence[int | str]]:
     """The columns that every table has, and those of the constraints that some buffer has."""
     problem = answer.problem
     buffers = problem.buffers
-    offsets: Mapping[str, int] = {} if answer.plan is None else answer.plan.offsets
-
-    def end(row: NumberedBuffer) -> int:
-        return offsets[row[1].name] + row[1].bytes
-
-    def memory(row: NumberedBuffer) -> str:
-        return _memory_name(problem, offsets[row[1].name], end(row)) if offsets else ""
-
-    columns: list[tuple[bool, PageColumn[NumberedBuffer]]] = [
-        (True, PageColumn("index", "#", lambda row: row[0])),
-        (True, PageColumn("name", "id", lambda row: row[1].name, numeric=False)),
-        (True, PageColumn("bytes", "bytes", lambda row: row[1].bytes)),
-        (answer.plan is not None, PageColumn("offset", "offset", lambda row: offsets[row[1].name])),
-        (answer.plan is not None, PageColumn("end", "end", end)),
-        (True, PageColumn("lower", "lower", lambda row: hull(row[1].live).start)),
-        (True, PageColumn("upper", "upper", lambda row: hull(row[1].live).stop)),
-        (True, PageColumn("pressure", "max live B", lambda row: pressures[row[0] - 1])),
-        (
-            any(b.alignment > 1 for b in buffers),
-            PageColumn("alignment", "alignment", lambda row: row[1].alignment),
-        ),
-        (
-            any(len(b.live) > 1 for b in buffers),
-            PageColumn("parts", "lifetimes", lambda row: len(row[1].live)),
-        ),
-        (any(b.pinned is not None for b in buffers), PageColumn("pinned", "pinned", _pinned, numeric=False)),
-        (bool(problem.memories), PageColumn("memory", "memory", memory, numeric=False)),
-        (
-            bool(problem.colocated),
-            PageColumn("group", "colocated with", lambda row: _group(problem, row[1].name), numeric=False),
-        ),
-    ]
-    return [column for wanted, column in columns if wanted]
-
-
-def _pinned(row: NumberedBuffer) -> str:
-    return "" if row[1].pinned is None else "pinned"
+    placed: dict[str, Sequence[int | str]] = {}
+    memories = [""] * len(buffers)
+    if answer.plan is not None:
+        offsets = [answer.plan.offsets[b.name] for b in buffers]
+        ends = [offset + b.bytes for offset, b in zip(offsets, buffers, strict=True)]
+        placed = {"offset": offsets, "end": ends}
+        memories = [_memory_name(problem, *at) for at in zip(offsets, ends, strict=True)]
+    columns: dict[str, Sequence[int | str]] = {
+        "#": range(1, len(buffers) + 1),
+        "id": [b.name for b in buffers],
+        "bytes": [b.bytes for b in buffers],
+        **placed,
+        "lower": [hull(b.live).start for b in buffers],
+        "upper": [hull(b.live).stop for b in buffers],
+        "max live B": pressures,
+        "alignment": [b.alignment for b in buffers],
+        "lifetimes": [len(b.live) for b in buffers],
+        "pinned": ["" if b.pinned is None else "pinned" for b in buffers],
+        "memory": memories,
+        "colocated with": [_group(problem, b.name) for b in buffers],
+    }
+    return {
+        name: list(values)
+        for name, values in columns.items()
+        if name not in PLAIN or any(value != PLAIN[name] for value in values)
+    }
 
 
 def _group(problem: Problem, name: str) -> str:

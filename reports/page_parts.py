@@ -1,14 +1,11 @@
-"""What pages share: tiles of key figures, columns of sortable tables, pages of charts and tables."""
+"""What pages share: tiles of key figures, tables, charts, and pages of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Sequence
 
 from chipmodel.records import dataclass
 from reports.chart import Chart
-
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +16,6 @@ class SummaryTile:
     value: str
     detail: str
     meter: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageColumn(Generic[Row]):
-    """A column of a sortable table; ``numeric`` ones are right-aligned and sort from the largest first."""
-
-    key: str
-    label: str
-    value: Callable[[Row], int | str]
-    numeric: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from chipmodel.answers.op_totals import OpTotals
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy, result_energy
 from reports.instructions import result_listing
-from reports.page_parts import PageColumn, SummaryTile
+from reports.page_parts import SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.cores import core_of_ops
@@ -30,7 +29,8 @@ SCRIPTS = ("charts.js", "timeline.js", "network.js", "page.js")
 LAYOUT = "dagre"
 
 
-NumberedOp = tuple[int, OpTotals]
+WORDS = ("op", "kind")
+"""Columns of texts in the table of ops."""
 
 
 def render_page(
@@ -39,7 +39,7 @@ def render_page(
     """The page as text, with at most ``most_bars`` bars a chart; ``plotly`` says where its script is."""
     sums, energy = run_totals(result), result_energy(result)
     columns = _columns(result, sums, energy)
-    rows = [[column.value(row) for column in columns] for row in enumerate(sums.ops, 1)]
+    rows = list(zip(*columns.values(), strict=True))
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed = over_time(result, most_bars)
     saved, merged = of_merging(result)
@@ -56,7 +56,7 @@ def render_page(
         "sections": sections(result, sums),
         "shown_tables": tables(result, sums),
         "measures": list(graph["measures"]),
-        "columns": columns,
+        "columns": [(name, name not in WORDS) for name in columns],
         "rows": rows[:MOST_ROWS],
         "number_of_rows": len(rows),
         "idle": idle,
@@ -67,7 +67,7 @@ def render_page(
     }
     data = {
         "cycles": result.trace.cycles,
-        "numeric": [column.numeric for column in columns],
+        "numeric": [name not in WORDS for name in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
         **charts_data((*timed, *merged), {op.name: i for i, op in enumerate(sums.ops)}),
@@ -93,30 +93,26 @@ def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
     ]
 
 
-def _columns(result: Result, sums: RunTotals, energy: RunEnergy | None) -> list[PageColumn[NumberedOp]]:
-    """The columns that every table has, and one per cause for which the NPU waited."""
-    on = core_of_ops(result)
-    core: PageColumn[NumberedOp] = PageColumn("core", "core", lambda row: on[row[1].name])
-    return [
-        PageColumn("index", "#", lambda row: row[0]),
-        PageColumn("name", "op", lambda row: row[1].name, numeric=False),
-        PageColumn("kind", "kind", lambda row: row[1].kind, numeric=False),
-        *([core] if result.cores else []),
-        PageColumn("runs", "runs", lambda row: row[1].runs),
-        PageColumn("steps", "steps", lambda row: row[1].steps),
-        PageColumn("macs", "MACs", lambda row: row[1].macs * row[1].runs),
-        PageColumn("compute", "compute", lambda row: row[1].compute_cycles),
-        PageColumn("stall", "stall", lambda row: row[1].stall_cycles),
-        *(_stalls(cause) for cause in sums.stalls if cause != "finished"),
-        PageColumn("loaded", "loaded B", lambda row: row[1].loaded_bytes),
-        PageColumn("stored", "stored B", lambda row: row[1].stored_bytes),
-        *([_energy_column(energy)] if energy else []),
-    ]
-
-
-def _stalls(cause: str) -> PageColumn[NumberedOp]:
-    return PageColumn(f"stall:{cause}", f"for {AWAITED[cause]}", lambda row: row[1].stalls.get(cause, 0))
-
-
-def _energy_column(energy: RunEnergy) -> PageColumn[NumberedOp]:
-    return PageColumn("energy", "nJ", lambda row: round(1000 * energy.op_microjoules(row[1].name)))
+def _columns(result: Result, sums: RunTotals, energy: RunEnergy | None) -> dict[str, list[int | str]]:
+    """The columns of the table of ops that every page has, and one per cause for which the NPU waited."""
+    ops, on = sums.ops, core_of_ops(result)
+    waits: dict[str, list[int | str]] = {
+        f"for {AWAITED[cause]}": [op.stalls.get(cause, 0) for op in ops]
+        for cause in sums.stalls
+        if cause != "finished"
+    }
+    return {
+        "#": list(range(1, len(ops) + 1)),
+        "op": [op.name for op in ops],
+        "kind": [op.kind for op in ops],
+        **({"core": [on[op.name] for op in ops]} if result.cores else {}),
+        "runs": [op.runs for op in ops],
+        "steps": [op.steps for op in ops],
+        "MACs": [op.macs * op.runs for op in ops],
+        "compute": [op.compute_cycles for op in ops],
+        "stall": [op.stall_cycles for op in ops],
+        **waits,
+        "loaded B": [op.loaded_bytes for op in ops],
+        "stored B": [op.stored_bytes for op in ops],
+        **({"nJ": [round(1000 * energy.op_microjoules(op.name)) for op in ops]} if energy else {}),
+    }

@@ -1,7 +1,7 @@
 "use strict";
 loaded().then((data) => {
   const { columns, values } = data.table;
-  const NAME = columns.findIndex(([key]) => key === "name");
+  const NAME = columns.findIndex(([key]) => key === "id");
   const names = values[NAME];
   const table = document.getElementById("buffers"), body = table.tBodies[0], filter = document.getElementById("filter");
   const order = names.map((_, i) => i);

@@ -200,7 +200,7 @@ def answer_study(
             rows, counts = rows_of(path, header.code, keys)
             if missing := unanswered(rows):
                 with stage(f"answering {asked.name}") as say:
-                    watch = StudyStatus(counts, [task.point for task in tasks], rows, say)
+                    watch = StudyStatus(counts, say)
                     stopped = work(store, effort.answers(missing), watch, cancel)
     rows, counts = rows_of(path, header.code, keys)
     errors = Counter(row.error for row in rows if row.status == "failed" and row.code == header.code)

@@ -1,5 +1,6 @@
 """Study files: what they may leave out, what stands for several names, and what is wrong at which line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,20 +102,7 @@ def test_the_example_is_read_and_filters_ask_for_fields_of_points() -> None:
     assert set(KEYS) <= set(Point.__dataclass_fields__)
 
 
-def test_two_stars_within_a_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"1:13: 'nets\*\*.csv' has \*\* within a name"):
-        study("workloads: ['nets**.csv']\npackers: [large-first]", tmp_path)
-
-
-def test_a_pattern_does_not_search_a_whole_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tmp_path / "nets" / "made"
-    made.mkdir(parents=True)
-    for name in "abc":
-        (made / f"{name}.csv").write_text("id,lower,upper,size\nx,0,1,8\n")
-    monkeypatch.setattr("chipmodel.studies.workload.MOST_SEARCHED", 4)
-    found = study("workloads: ['nets/**/*.csv']\npackers: [large-first]", tmp_path)
-    assert {source.name for source in found.workloads} == {f"nets/made/{name}.csv" for name in "abc"}
-    monkeypatch.setattr("chipmodel.studies.workload.MOST_SEARCHED", 3)
-    for pattern in ("nets/**/*.csv", f"{tmp_path}/n*/**/*.csv", "**/*.csv"):
-        with pytest.raises(BadInput, match=r"would search more than 3 files and folders in .*"):
-            study(f"workloads: ['{pattern}']\npackers: [large-first]", tmp_path)
+@pytest.mark.parametrize("pattern", ["nets**.csv", "nets/**/*.csv"])
+def test_two_stars_are_refused(pattern: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=rf"1:13: '{re.escape(pattern)}' has \*\* in it"):
+        study(f"workloads: ['{pattern}']\npackers: [large-first]", tmp_path)

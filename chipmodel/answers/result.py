@@ -65,8 +65,6 @@ class CorePlan:
     solved: Solved
     attempts: tuple[Attempt, ...]
     commands: tuple[Command, ...]
-    unmerged: Solved | None = None
-    """This core's ``problem`` before merging, like ``Result.unmerged``."""
 
     @property
     def core(self) -> int:
@@ -224,7 +222,6 @@ class Result:
             attempts=plan.attempts,
             trace=replace(self.trace, events=events),
             cores=(),
-            unmerged=plan.unmerged,
         )
 
     @property

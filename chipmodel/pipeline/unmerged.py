@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chipmodel.answers.result import CorePlan, Result
+from chipmodel.answers.result import Result
 from chipmodel.errors import ChipmodelError
-from chipmodel.model.plan import Problem, Solved
-from chipmodel.model.program import If, Program
-from chipmodel.model.schedule import Schedule
+from chipmodel.model.program import If
 from chipmodel.model.scopes import scopes
 from solvers.branches.mergers import merge_arms
 
@@ -16,24 +14,13 @@ UNMERGED = "none"
 
 
 def with_unmerged(result: Result, packer: str) -> Result:
-    """``result`` with its problem, or that of each core, packed once more, with ``--merge none``; as it is
-    where there is no ``if``, where nothing was merged, and where that packer finds no such plan."""
-    if result.merge == UNMERGED:
+    """``result`` with its problem packed once more, with ``--merge none``; as it is where there is no ``if``,
+    where nothing was merged, on several cores, and where that packer finds no such plan."""
+    branches = any(isinstance(node, If) for node in result.program.nodes())
+    if result.merge == UNMERGED or result.cores or not branches:
         return result
-    if result.cores:
-        return replace(result, cores=tuple(_core(core, packer) for core in result.cores))
-    unmerged = _unmerged(result.program, result.problem, result.schedule, packer)
-    return replace(result, unmerged=unmerged) if unmerged else result
-
-
-def _core(plan: CorePlan, packer: str) -> CorePlan:
-    return replace(plan, unmerged=_unmerged(plan.part.program, plan.problem, plan.schedule, packer))
-
-
-def _unmerged(program: Program, problem: Problem, schedule: Schedule, packer: str) -> Solved | None:
-    if not any(isinstance(node, If) for node in program.nodes()):
-        return None
+    section = scopes(result.schedule.body).section
     try:
-        return merge_arms(problem, scopes(schedule.body).section, packer, UNMERGED)
+        return replace(result, unmerged=merge_arms(result.problem, section, packer, UNMERGED))
     except ChipmodelError:
-        return None
+        return result

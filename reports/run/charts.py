@@ -8,7 +8,7 @@ from chipmodel.answers.result import Result
 from chipmodel.records import dataclass
 from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
-from reports.run.merging import NONE, merging, saved_words
+from reports.run.merging import merging
 from reports.run.rolling_rows import cascade_runs
 from reports.words import mhz, size, verdict
 
@@ -79,30 +79,18 @@ def _memories(result: Result, most: int) -> list[ChartSection]:
     ]
 
 
-def of_merging(result: Result) -> tuple[str, list[ChartSection]]:
-    """What merging arms saved, in words, and the maps before and after, by core; empty for no merging."""
-    if not result.cores:
-        return saved_words(result), _merged(result, "", "")
-    words: list[str] = []
-    sections: list[ChartSection] = []
-    for core in (plan.core for plan in result.cores):
-        seen = result.on_core(core)
-        words += [f"Core {core}: {sentence}" for sentence in [saved_words(seen)] if sentence]
-        sections += _merged(seen, f"-{core}", f" on core {core}")
-    return " ".join(words), sections
-
-
-def _merged(result: Result, suffix: str, where: str) -> list[ChartSection]:
+def of_merging(result: Result) -> list[ChartSection]:
+    """The maps before and after merging arms; empty where nothing was merged."""
     return [
         ChartSection(
-            id=f"merging-{'before' if name == NONE else 'after'}{suffix}",
+            id=f"merging-{when.lower()}",
             kind="merging",
-            title=f"{'Before' if name == NONE else 'After'}: --merge {name}{where}",
+            title=f"{when}: --merge {name}",
             hint="",
-            label=f"Map of SharedMemory over the steps of all arms with --merge {name}{where}.",
+            label=f"Map of SharedMemory over the steps of all arms with --merge {name}.",
             chart=chart,
         )
-        for name, chart in merging(result).items()
+        for when, (name, chart) in zip(("Before", "After"), merging(result).items(), strict=False)
     ]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.live_sets import thinned
-from chipmodel.records import dataclass
 from reports.chart import Style, series
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
@@ -32,15 +31,7 @@ from reports.words import KIB, percent, ratio, size
 ROWS = Category("held-rows", "rows in them", VERMILION)
 
 
-@dataclass(frozen=True, slots=True)
-class BufferBox:
-    """A buffer during one span of cycles."""
-
-    name: str
-    kind: str
-    offset: int
-    bytes: int
-    span: Interval
+LABELS = {category.key: category.label for category in BUFFERS}
 
 
 def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
@@ -52,16 +43,12 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
         boxes = _boxes(result, {name: (hull(times),) for name, times in spans.items() if times})
     small = len(boxes) - most
     if small > 0:
-        boxes = sorted(boxes, key=lambda b: -b.bytes * len(b.span))[:most]
-    legend = tuple(c for c in BUFFERS if any(b.kind == c.key for b in boxes))
-    labelled = len(boxes) <= LABELLED
-    of_kind = [[b for b in boxes if b.kind == c.key] for c in legend]
-    traces = [
-        box_trace(c, [_map_box(c, box) for box in each], labelled)
-        for c, each in zip(legend, of_kind, strict=True)
-    ]
+        boxes = sorted(boxes, key=lambda each: -len(each[1].at) * len(each[1].span))[:most]
+    of_kind = {c: [box for kind, box in boxes if kind == c.key] for c in BUFFERS}
+    legend = tuple(c for c in BUFFERS if of_kind[c])
+    traces = [box_trace(c, of_kind[c], len(boxes) <= LABELLED) for c in legend]
     using = buffer_ops(result.schedule)
-    ops = [tuple(using.get(b.name, ()) for b in each) for each in of_kind]
+    ops = [tuple(using.get(box.name, ()) for box in of_kind[c]) for c in legend]
     rows = rows_boxes(result, most)
     if rows:
         offsets = result.solved.plan.offsets
@@ -91,21 +78,17 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     )
 
 
-def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[BufferBox]:
-    offsets = result.solved.plan.offsets
-    specs = result.schedule.buffers
-    return [
-        BufferBox(b.name, specs[b.name].kind if b.name in specs else "tensor", offsets[b.name], b.bytes, span)
-        for b in result.problem.buffers
-        if b.name in offsets
-        for span in spans.get(b.name, ())
-    ]
-
-
-def _map_box(category: Category, box: BufferBox) -> MapBox:
-    at = Interval(box.offset, box.offset + box.bytes)
-    life = f"alive from cycle {box.span.start:,} to {box.span.stop:,}"
-    return MapBox(box.name, at, box.span, f"\n{category.label}: {bytes_at(at)}\n{life}")
+def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[str, MapBox]]:
+    """The kind of each buffer with its box in each span of cycles."""
+    offsets, specs = result.solved.plan.offsets, result.schedule.buffers
+    boxes: list[tuple[str, MapBox]] = []
+    for buffer in (each for each in result.problem.buffers if each.name in offsets):
+        kind = specs[buffer.name].kind if buffer.name in specs else "tensor"
+        at = Interval(offsets[buffer.name], offsets[buffer.name] + buffer.bytes)
+        for span in spans.get(buffer.name, ()):
+            life = f"alive from cycle {span.start:,} to {span.stop:,}"
+            boxes.append((kind, MapBox(buffer.name, at, span, f"\n{LABELS[kind]}: {bytes_at(at)}\n{life}")))
+    return boxes
 
 
 def _rows_box(rows: RowsBox, offset: int) -> MapBox:

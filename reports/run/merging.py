@@ -7,7 +7,6 @@ et al. 2025, Fig. 6 (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
@@ -30,13 +29,12 @@ from reports.words import KIB, percent, ratio, size
 
 NONE = "none"
 """The merger that gives every arm memory of its own (``solvers.branches.mergers``)."""
-COLOURS = (ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION)
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth or a later")
 OUTSIDE = Category("outside", "outside of all arms", PALE)
 ARMS = tuple(
-    Category(f"arm{index}", f"{word} arm of an if", colour)
-    for index, (word, colour) in enumerate(zip(ORDINALS, COLOURS, strict=True))
+    Category(f"arm{number}", f"arm {number} of an if", colour)
+    for number, colour in enumerate((ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION), 1)
 )
+"""Arms from the sixth on share a colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,8 @@ def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) 
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
     traces.append(level_trace("peak", solved.peak / KIB, last, f"peak {solved.peak:,} B"))
     line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
-    return RunChart(_figure(traces, last, top, arms), (*legend, line), boxes)
+    drawn = figure(traces, last, memory_axis(top), {"title": {"text": "step"}})
+    return RunChart(drawn, (*legend, line), boxes)
 
 
 def _boxes(
@@ -123,22 +122,3 @@ def _boxes(
 
 def _where(arm: ArmExtent | None) -> str:
     return "" if arm is None else f" in arm {arm.name} of {arm.fork}"
-
-
-def _figure(traces: list[dict[str, Any]], last: int, top: float, arms: Sequence[ArmExtent]) -> dict[str, Any]:
-    edges = sorted({edge for arm in arms for edge in (arm.extent.start, arm.extent.stop)})
-    lines = [
-        {
-            "type": "line",
-            "xref": "x",
-            "yref": "paper",
-            "x0": edge,
-            "x1": edge,
-            "y0": 0,
-            "y1": 1,
-            "line": {"color": "soft", "width": 1, "dash": "dot"},
-            "layer": "below",
-        }
-        for edge in edges
-    ]
-    return figure(traces, last, memory_axis(top), {"title": {"text": "step"}}, shapes=lines)

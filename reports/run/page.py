@@ -11,6 +11,7 @@ from reports.page_parts import SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.cores import core_of_ops
+from reports.run.merging import saved_words
 from reports.run.network import network
 from reports.run.summary import remarks, sections, tables
 from reports.run.totals import RunTotals, run_totals
@@ -42,7 +43,7 @@ def render_page(
     rows = list(zip(*columns.values(), strict=True))
     idle = [index for index, op in enumerate(sums.ops, 1) if not op.runs]
     timed = over_time(result, most_bars)
-    saved, merged = of_merging(result)
+    merged = of_merging(result)
     graph = network(result, sums, energy)
     values: dict[str, object] = {
         "result": result,
@@ -52,7 +53,7 @@ def render_page(
         "tiles": _tiles(result, sums),
         "timed": timed,
         "merged": merged,
-        "saved": saved,
+        "saved": saved_words(result),
         "sections": sections(result, sums),
         "shown_tables": tables(result, sums),
         "measures": list(graph["measures"]),

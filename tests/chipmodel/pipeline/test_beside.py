@@ -29,19 +29,9 @@ def test_it_is_the_plan_that_merge_none_makes_of_the_same_buffers(merge: str) ->
 
 
 def test_where_nothing_was_merged_there_is_nothing_to_show() -> None:
-    for result in (planned("zoo:resnet8"), planned("zoo:branchynet", "none")):
+    cores = planned("zoo:fusiondetect", "conflict", "cores=2")
+    for result in (planned("zoo:resnet8"), planned("zoo:branchynet", "none"), cores):
         assert with_unmerged(result, "large-first") is result
-
-
-def test_each_core_has_its_own() -> None:
-    result = with_unmerged(planned("zoo:fusiondetect", "conflict", "cores=2"), "large-first")
-    assert result.unmerged is None
-    busy, idle = result.cores
-    assert busy.unmerged is not None
-    assert check(busy.problem, busy.unmerged.plan) == ()
-    assert busy.unmerged.peak > busy.solved.peak
-    assert result.on_core(0).unmerged == busy.unmerged
-    assert idle.unmerged is None  # No if runs there.
 
 
 def test_a_packer_that_cannot_is_no_error() -> None:

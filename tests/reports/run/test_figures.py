@@ -20,7 +20,6 @@ from reports.run.figures import CASCADE_ROW, timeline
 from reports.run.memory_map import memory_map
 from tests.reports.cascade_sample import NAME, cascaded
 from tests.reports.pages import told, traces
-from tests.reports.run.test_cores import result as two_cores
 from tests.reports.run.test_merging import result as merged
 from tests.reports.sample import large, sample
 from workloads.load import load
@@ -61,26 +60,12 @@ def test_needs_are_the_marks_of_other_bars() -> None:
 def test_charts_over_time_are_linked_and_the_others_are_not() -> None:
     timed = over_time(sample(), 1000)
     assert [s.id for s in timed] == ["timeline", "memory"]
-    others = of_merging(merged())[1]
+    others = of_merging(merged())
     assert [s.id for s in others] == ["merging-before", "merging-after"]
     data: Any = charts_data([*timed, *others], {op.name: n for n, op in enumerate(sample().program.ops())})
     assert data["linked"] == [s.id for s in timed]
     assert list(data["charts"]) == [s.id for s in (*timed, *others)]
     assert list(data["needs"]) == ["timeline"]
-
-
-def test_merging_is_shown_for_each_core_that_merged() -> None:
-    result, one = two_cores(), merged()
-    core = replace(result.cores[1], schedule=one.schedule, problem=one.problem, solved=one.solved)
-    words, sections = of_merging(
-        replace(result, cores=(result.cores[0], replace(core, unmerged=one.unmerged)))
-    )
-    assert [s.id for s in sections] == ["merging-before-1", "merging-after-1"]
-    assert [s.title for s in sections] == [
-        "Before: --merge none on core 1",
-        "After: --merge conflict on core 1",
-    ]
-    assert words.startswith("Core 1: --merge conflict needs")
 
 
 CHAIN = large(300)

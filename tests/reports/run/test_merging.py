@@ -92,8 +92,8 @@ def test_boxes_are_coloured_and_named_by_their_arm() -> None:
     evil = "dw&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;amp;&lt;/b&gt;"
     assert named == {
         "outside of all arms": [""],
-        "first arm of an if": [f"left of {evil}", "x of in"],
-        "second arm of an if": [f"right of {evil}"] * 2,
+        "arm 1 of an if": [f"left of {evil}", "x of in"],
+        "arm 2 of an if": [f"right of {evil}"] * 2,
     }
     assert len({t["marker"]["color"] for t in traces(chart)[:-1]}) == 3
 

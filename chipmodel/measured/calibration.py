@@ -1,9 +1,8 @@
 """Fit of a chip's free constants to a table of measurements.
 
 A constant is free for a table if the table's cycles depend on it and only a measurement can give it: set-ups,
-overheads, configurations. Each is moved up and down by steps that halve until they are too small to
-matter, one constant after the other, until none of them moves: a pattern search (Hooke and Jeeves 1961,
-DOI 10.1145/321062.321069) on the sum of squared relative errors.
+overheads, configurations. Each is moved by factors that shrink, one constant after the other, as long as the
+sum of squared relative errors falls.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
+from math import inf
 
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import OVERRIDE, Chip
@@ -24,10 +24,10 @@ from chipmodel.records import dataclass
 
 CALIBRATED = "-calibrated"
 """What the name of a fitted chip ends with."""
-EQUAL_MOVES = 16
-"""Moves of a constant after which the steps grow: a measurement far off would need millions (assumed)."""
-MAX_ROUNDS = 50
-"""Rounds over all constants. Assumed: the search usually ends long before."""
+FACTORS = (2.0, 1.5, 1.2, 1.08, 1.03, 1.01, 1.003, 1.001, 1.0001)
+"""Factors by which constants are moved up and down, one after the other."""
+LEAST_GAIN = 1e-9
+"""By which an error must fall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,16 @@ def calibrate(table: MeasuredTable, name: str | None = None, overrides: Sequence
             hint=f"tables with constants are {', '.join(FREE_CONSTANTS)}, on chips with the models of these",
         )
 
-    def error(values: Mapping[str, Fraction]) -> Fraction | None:
-        """The sum of squared relative errors; None where the chip is invalid."""
+    def error(values: Mapping[str, Fraction]) -> float:
+        """The sum of squared relative errors; without end where the chip is invalid."""
         try:
             tried = load_chip(name or before.kind.chip, (*overrides, *_settings(values)))
         except BadInput:
-            return None
-        return sum((row.relative**2 for row in compare(table, tried).rows), Fraction(0))
+            return inf
+        return sum(float(row.relative) ** 2 for row in compare(table, tried).rows)
 
     start = {path: Fraction(chip.figures[path].value) for path in free}
-    constants = _search(start, error)
+    constants = search(start, error, FACTORS, _moved)
     for path, value in constants.items():
         if value != start[path] and value >= FIELDS[path].high:
             raise runaway(path, start[path], value)
@@ -103,72 +103,34 @@ def _settings(values: Mapping[str, Fraction]) -> list[str]:
     return [f"{path}={value}" for path, value in values.items()]
 
 
-ConstantValues = dict[str, Fraction]
-ErrorOf = Callable[[Mapping[str, Fraction]], Fraction | None]
-
-
-def _search(start: Mapping[str, Fraction], error: ErrorOf) -> ConstantValues:
+def search(
+    start: Mapping[str, Fraction],
+    error: Callable[[Mapping[str, Fraction]], float],
+    factors: Sequence[float],
+    moved: Callable[[str, Fraction, Fraction], Fraction],
+) -> dict[str, Fraction]:
+    """Return values with less ``error`` than those at the ``start``: each is ``moved`` by each of the
+    ``factors`` and by its inverse, one after another, as long as the error falls."""
     best = dict(start)
     least = error(best)
-    assert least is not None
-    for _ in range(MAX_ROUNDS):
-        base, before = dict(best), least
-        for path in best:
-            best, least = _along(path, best, least, error)
-        best, least = _pattern_move(base, best, least, error)
-        if least == before:
-            break
+    for factor in factors:
+        better = True
+        while better:
+            better = False
+            for name in best:
+                for change in (Fraction(factor), 1 / Fraction(factor)):
+                    tried = {**best, name: moved(name, best[name], change)}
+                    new = error(tried)
+                    if new < least - LEAST_GAIN:
+                        best, least, better = tried, new, True
     return best
 
 
-def _along(
-    path: str, best: ConstantValues, least: Fraction, error: ErrorOf
-) -> tuple[ConstantValues, Fraction]:
-    """The best values found by moving the constant ``path`` alone, and their error."""
-    step, smallest = _steps(path, best[path])
-    moves = 0
-    while step >= smallest:
-        tried = [{**best, path: value} for value in (best[path] + step, best[path] - step) if value >= 0]
-        if better := _better(tried, least, error):
-            best, least = better
-            moves += 1
-            step = step * 2 if moves > EQUAL_MOVES else step
-        else:
-            step = _halved(step, smallest)
-    return best, least
-
-
-def _pattern_move(
-    base: ConstantValues, best: ConstantValues, least: Fraction, error: ErrorOf
-) -> tuple[ConstantValues, Fraction]:
-    """The pattern move: repeat the changes of a round, for constants that only improve together."""
-    while best != base:
-        next_one = {path: max(Fraction(0), 2 * best[path] - base[path]) for path in best}
-        better = _better([next_one], least, error)
-        if better is None:
-            break
-        base, (best, least) = best, better
-    return best, least
-
-
-def _better(
-    tried: list[ConstantValues], least: Fraction, error: ErrorOf
-) -> tuple[ConstantValues, Fraction] | None:
-    for point in tried:
-        new = error(point)
-        if new is not None and new < least:
-            return point, new
-    return None
-
-
-def _steps(path: str, value: Fraction) -> tuple[Fraction, Fraction]:
-    """The first and the smallest step: whole numbers move by at least 1, others by at least a thousandth."""
+def _moved(path: str, value: Fraction, factor: Fraction) -> Fraction:
+    """A constant by a factor: a whole number by at least 1, another one by at least a thousandth."""
     smallest = Fraction(1) if FIELDS[path].kind == "whole" else Fraction(1, 1000)
-    return max(smallest, Fraction(int(value / 4))), smallest
-
-
-def _halved(step: Fraction, smallest: Fraction) -> Fraction:
-    return Fraction(int(step / 2 / smallest)) * smallest
+    step = max(smallest, abs(value * factor - value) // smallest * smallest)
+    return max(Fraction(0), min(value + step if factor > 1 else value - step, Fraction(FIELDS[path].high)))
 
 
 def chip_text(calibration: Calibration, base: str, table: str) -> str:

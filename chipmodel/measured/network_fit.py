@@ -1,8 +1,7 @@
 """The few free numbers of a chip fitted to measured networks, and tested on families that a fit did not see.
 
-Each number is moved by factors that shrink, one number after the other, as long as the mean relative error
-falls (a pattern search as in ``chipmodel.measured.calibration``). Steps are shares, since rates span decades.
-Plans stay those of the chip as it was: only the NPU's part of their time is computed again.
+The mean relative error falls by the search of ``chipmodel.measured.calibration``. Plans stay those of the
+chip as it was: only the NPU's part of their time is computed again.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from chipmodel.hardware.chip import OVERRIDE, Chip, Npu
 from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import ROWS_PER_NUMBER
-from chipmodel.measured.calibration import Calibration, FittedConstant, runaway
+from chipmodel.measured.calibration import Calibration, FittedConstant, runaway, search
 from chipmodel.measured.compare import ComparedRow, MeasuredTable, TableComparison
 from chipmodel.measured.network_prediction import (
     MILLISECONDS,
@@ -197,19 +196,7 @@ def _search(chip: Chip, rows: Sequence[_FittedRow], start: Mapping[str, Fraction
             return inf  # beyond what the field may be
         return fmean(abs(float(row.predicted(values, npu) / measured - 1)) for row, measured in once)
 
-    best = dict(start)
-    least = error(best)
-    for factor in FACTORS:
-        moved = True
-        while moved:
-            moved = False
-            for text in best:
-                for change in (Fraction(factor), 1 / Fraction(factor)):
-                    tried = {**best, text: rounded(text, best[text] * change)}
-                    new = error(tried)
-                    if new < least - 1e-9:
-                        best, least, moved = tried, new, True
-    return best
+    return search(start, error, FACTORS, lambda text, value, factor: rounded(text, value * factor))
 
 
 def rounded(text: str, value: Fraction) -> Fraction:

@@ -158,13 +158,6 @@ def burst_clocks(device: Device, address: int, size: int, write: bool = False, c
     return overhead_clocks(device, write, collided) + data_clocks(device, address, size)
 
 
-def ce_low_clocks(
-    device: Device, address: int, size: int, write: bool = False, collided: bool = False
-) -> int:
-    """Clocks that CE# is low for one burst."""
-    return burst_clocks(device, address, size, write, collided) + device.ce_setup_hold_clocks
-
-
 def worst_overhead(device: Device, write: bool = False) -> int:
     """CE# low of a burst before its data in the worst case; the CE# limit must hold even then."""
     collided = device.latency_mode == "variable"

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, clash
-from chipmodel.model.schedule import PSRAM, WEIGHTS
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Wait
 from chipmodel.timing.interruptions import Interruption, interruptions
 from chipmodel.timing.shape import TransferShape, shape_of
-from chipmodel.timing.transfer import assert_legal
 
 
 @dataclass(eq=False)
@@ -257,7 +255,6 @@ class DmaEngine:
             self.queue.popleft()
             channel = self.channels.index(None)
             self._end_idle(channel, self.idle[channel].cause, clock)
-            self._assert_legal(command)
             runs = command.runs if isinstance(command, DmaStart) else 1
             shape = shape_of(self.chip, command.traffic, command.bytes, runs)
             ready = clock + shape.setup
@@ -267,18 +264,6 @@ class DmaEngine:
             if transfer is None and self.idle[channel].cause != cause:
                 self._end_idle(channel, self.idle[channel].cause, clock)
                 self.idle[channel] = _IdleChannel(clock, cause)
-
-    def _assert_legal(self, command: AnyTransfer) -> None:
-        """Raise AssertionError unless the bursts keep the limits of the Psram (``timing.assert_legal``)."""
-        size = command.bytes
-        if isinstance(command, DmaStart):
-            pitch = command.pitch
-            assert_legal(self.chip, command.traffic, command.psram, size, command.runs, pitch)
-            return
-        if command.source in (PSRAM, WEIGHTS):
-            assert_legal(self.chip, "weights" if command.part.weights else "load", command.home.start, size)
-        if command.memory == PSRAM:
-            assert_legal(self.chip, "store", command.target.start, size)
 
     def _end_idle(self, channel: int, cause: Cause, until: int) -> None:
         since = self.idle[channel].since

@@ -12,19 +12,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
-from math import gcd
 from typing import NamedTuple
 
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import AnyDma, BurstDma, Channels, Chip, Dma, Psram, Route
 from chipmodel.hardware.further_memories import FurtherMemory
-from chipmodel.hardware.psram_device import Device, ce_low_clocks
 from chipmodel.model.schedule import PSRAM, SHARED, WEIGHTS, Direction, Hop, Traffic
 from chipmodel.timing.contiguous import NAMES, ROUTES, contiguous_cycles, line_slope, routes_of
 from chipmodel.timing.controlled import controlled_least, controlled_slope
 from chipmodel.timing.routes import TransferRoute
-from chipmodel.timing.split import split, wall
 from chipmodel.timing.strided import run_times
 
 
@@ -164,31 +161,3 @@ def route_cycles(chip: Chip, route: str, size: int) -> int:
 def burst_routes_of(chip: Chip) -> Mapping[str, TransferRoute]:
     """All routes of a chip with ``dma.model: bursts`` by name; empty for other models."""
     return routes_of(chip.core_mhz, chip.psram, chip.dma) if isinstance(chip.dma, BurstDma) else {}
-
-
-def assert_legal(
-    chip: Chip, traffic: Traffic, address: int, size: int, runs: int = 1, pitch: int = 0
-) -> None:
-    """Raises AssertionError unless the bursts of a transfer from Psram's ``address`` keep the limits of CE#
-    low; checks all of them by their sizes. O(1) in ``size``, and in ``runs`` too, of which only those at
-    different places within a page are checked. CE# high and pages are those of ``split``."""
-    memory, dma, direction = link(chip, traffic)
-    device = memory.device
-    if not isinstance(dma, BurstDma) or device is None or not size:
-        return
-    # Pages and boundaries repeat, so only the place within them matters.
-    period = wall(device, direction == "store") or device.word_bytes
-    for run in range(min(runs, period // gcd(period, pitch))):
-        place = (address + run * pitch) % period
-        _assert_legal(device, dma, direction, place, -(-size // runs))
-
-
-@lru_cache(maxsize=1 << 14)
-def _assert_legal(device: Device, dma: BurstDma, direction: Direction, address: int, size: int) -> None:
-    write = direction == "store"
-    longest = dma.line_bytes if write else dma.line_bytes * (1 + dma.prefetch_lines)
-    for group in split(device, address, size, write, longest):
-        for run in group.runs:
-            low = ce_low_clocks(device, 0, run.bytes, write, collided=True)
-            limit = device.ce_low_limit
-            assert limit is None or low <= limit, f"{device.name}: CE# low for {low} of {limit} clocks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chipmodel.hardware.psram_device import Device, ce_low_clocks
+from chipmodel.hardware.psram_device import Device, burst_clocks
 from chipmodel.records import dataclass
 from chipmodel.timing.split import split, wall
 
@@ -35,7 +35,7 @@ def bursts_of(
     groups = split(device, address, size, write, max_burst)
     repeated = (run for group in groups for _ in range(group.repeat) for run in group.runs)
     for moved in (run.bytes for run in repeated for _ in range(run.count)):
-        low = ce_low_clocks(device, place, moved, write)
+        low = burst_clocks(device, place, moved, write) + device.ce_setup_hold_clocks
         yield Burst(place + skip, moved - skip, clock, low, write)
         place, skip = place + moved, 0
         clock += low + device.ce_high_min
@@ -46,7 +46,8 @@ def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:
     high: int | None = None
     for burst in bursts:
         where = f"{device.name}: burst of {burst.bytes} bytes at {burst.address}, clock {burst.start}"
-        needed = ce_low_clocks(device, burst.address, burst.bytes, burst.write)
+        needed = burst_clocks(device, burst.address, burst.bytes, burst.write)
+        needed += device.ce_setup_hold_clocks
         assert burst.bytes > 0, f"{where} is empty"
         assert burst.low >= needed, f"{where} ends after {burst.low} clocks, its data need {needed}"
         limit = device.ce_low_limit

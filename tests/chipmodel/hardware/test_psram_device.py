@@ -10,7 +10,6 @@ from chipmodel.errors import BadInput
 from chipmodel.hardware.psram_device import (
     Device,
     burst_clocks,
-    ce_low_clocks,
     data_clocks,
     latency_clocks,
     overhead_clocks,
@@ -136,11 +135,6 @@ def test_an_odd_address_costs_the_other_half_of_its_word() -> None:
     device = device_named("S27KS0642")
     assert [data_clocks(device, 1, n) for n in (1, 2, 3)] == [1, 2, 2]
     assert [data_clocks(device_named("APS6404L-QPI"), 1, n) for n in (1, 2)] == [2, 4]
-
-
-def test_select_setup_and_hold_lengthen_ce_low_without_clock_pulses() -> None:
-    device = device_named("ESP32-S3-octal")
-    assert ce_low_clocks(device, 0, 32) == burst_clocks(device, 0, 32) + 3 + 3
 
 
 def test_every_assumed_field_exists() -> None:

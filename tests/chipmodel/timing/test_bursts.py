@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.hardware.psram_device import Collision, Crossing, Device, burst_clocks, ce_low_clocks
+from chipmodel.hardware.psram_device import Collision, Crossing, Device, burst_clocks
 from chipmodel.hardware.psram_parts import DEVICES, device_named
 from chipmodel.timing.bursts import held_clocks
 from chipmodel.timing.split import split, wall
@@ -51,7 +51,8 @@ def walked(
             continue
         place = nxt
         grown = min(place + word, address + size) - first
-        worst = ce_low_clocks(device, first, place + word - first, write, collided=True)
+        worst = burst_clocks(device, first, place + word - first, write, collided=True)
+        worst += device.ce_setup_hold_clocks
         full = max_burst is not None and place + word - first > max_burst
         late = device.ce_low_limit is not None and worst > device.ce_low_limit
         edge = wall(device, write)
@@ -133,7 +134,8 @@ def test_ce_low_leaves_room_for_a_refresh() -> None:
     """A variable latency may double on any burst, so the split assumes the doubled one."""
     device = replace(device_named("APS256XXN-x16"), crossing="always", page_bytes=1 << 20)
     longest = max(b.bytes for b in bursts_of(device, 0, 1 << 16))
-    assert ce_low_clocks(device, 0, longest, collided=True) == device.ce_low_limit == 400
+    low = burst_clocks(device, 0, longest, collided=True) + device.ce_setup_hold_clocks
+    assert low == device.ce_low_limit == 400
 
 
 def test_assert_legal_finds_each_broken_rule() -> None:

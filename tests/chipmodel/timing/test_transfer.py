@@ -10,10 +10,8 @@ from hypothesis import given, strategies as st
 from chipmodel.hardware.chip import Chip, Dma
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.model.schedule import Direction
-from chipmodel.timing import transfer as module
 from chipmodel.timing.shape import shape_of
-from chipmodel.timing.split import BurstGroup, EqualBursts
-from chipmodel.timing.transfer import assert_legal, cycles_per_byte, least_cost, transfer_cycles
+from chipmodel.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
 
 LUNA = load_chip("luna-arcs")
 chips = st.sampled_from([load_chip(name) for name in preset_names()])
@@ -61,46 +59,6 @@ def test_the_least_cost_of_luna_by_hand() -> None:
     bare = load_chip("luna-arcs", ["dma.bursts.setup_cycles=0"])
     assert least_cost(bare, "load") == (0, Fraction("190.5") / 256)
     assert least_cost(load_chip("stm32n6"), "load") == (200, Fraction(150, 64))
-
-
-def test_bursts_that_the_part_forbids_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """7.0 us of CE# low are 1,680 clocks: 18 before the data and two bytes each, so 3,324 bytes at most.
-
-    Loads ask for three lines of 32 bytes at once, stores for one."""
-    asked: list[int] = []
-
-    def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
-        asked.append(longest)
-        return (BurstGroup(1, (EqualBursts(1, size),)),)
-
-    monkeypatch.setattr(module, "split", cut)
-    for direction in DIRECTIONS:
-        assert_legal(LUNA, direction, 0, 3324)
-        with pytest.raises(AssertionError, match="CE# low for 1688 of 1680 clocks"):
-            assert_legal(LUNA, direction, 0, 3340)
-    assert asked == [96, 96, 32, 32]
-
-
-def test_runs_are_legal_where_each_of_them_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No burst of a store crosses a page of 1 KiB, so runs at the same place of different pages are alike."""
-    seen: list[tuple[int, int]] = []
-
-    def cut(_: object, address: int, size: int, write: bool, longest: int) -> tuple[BurstGroup, ...]:
-        seen.append((address, size))
-        return (BurstGroup(1, (EqualBursts(1, size),)),)
-
-    monkeypatch.setattr(module, "split", cut)
-    assert_legal(LUNA, "store", 5 * 1024 + 1000, 3 * 26, runs=3, pitch=2048)
-    assert seen == [(1000, 26)]
-    seen.clear()
-    assert_legal(LUNA, "store", 1001, 3 * 26, runs=3, pitch=100)
-    assert seen == [(1001, 26), (77, 26), (177, 26)]
-    seen.clear()
-    # A million runs 256 bytes apart lie at four places of a page.
-    assert_legal(LUNA, "store", 3, 10**6 * 26, runs=10**6, pitch=256)
-    assert seen == [(3, 26), (259, 26), (515, 26), (771, 26)]
-    with pytest.raises(AssertionError, match="CE# low for 1688 of 1680 clocks"):
-        assert_legal(LUNA, "store", 0, 2 * 3340, runs=2, pitch=4096)
 
 
 @given(chips, directions, st.integers(1, 1 << 16))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from math import gcd
 from typing import Any
 
-from chipmodel.geometry.interval import merged
 from chipmodel.model.certificate import Certificate, Contradiction, LiveSet, Regions, Tallest
 from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import largest_live_set, rigid_groups
 from solvers.core.deadline import NO_DEADLINE, Deadline
+from solvers.core.live_sets import live_sets_in_time
 
 MAX_PINS = 1500
 """Pinned buffers, every pair of which is checked."""
@@ -153,31 +153,12 @@ def gap_bounds(problem: Problem) -> Iterator[Regions]:
             return
 
 
-def _live_sets(problem: Problem) -> Iterable[tuple[int, list[Buffer]]]:
-    """The live sets at every position where a lifetime starts, largest first; no two members colocated."""
+def _live_sets(problem: Problem) -> list[tuple[int, list[Buffer]]]:
+    """The live sets and their first positions, the largest first; no two members colocated."""
     group_of = {i: number for number, group in enumerate(rigid_groups(problem)) for i in group}
-    events: list[tuple[int, bool, int]] = []
-    for i, buffer in enumerate(problem.buffers):
-        for interval in merged(buffer.live) if buffer.bytes else ():
-            events += [(interval.start, True, i), (interval.stop, False, i)]
-    sets: list[tuple[int, int, list[Buffer]]] = []
-    live: set[int] = set()
-    events.sort()
-    for number, (position, starts, i) in enumerate(events):
-        if not starts:
-            live.discard(i)
-            continue
-        live.add(i)
-        if len(sets) < 4 * MAX_LIVE_SETS and not _starts_too(events, number, position):
-            chosen = _one_each(problem, live, group_of)
-            sets.append((sum(b.bytes for b in chosen), position, chosen))
-    sets.sort(key=lambda s: (-s[0], s[1]))
-    return [(position, members) for _, position, members in sets[:MAX_LIVE_SETS]]
-
-
-def _starts_too(events: list[tuple[int, bool, int]], number: int, position: int) -> bool:
-    """Whether the next event is another start at the same position (ends are sorted before starts)."""
-    return number + 1 < len(events) and events[number + 1][:2] == (position, True)
+    sets = islice(live_sets_in_time(problem.buffers), 4 * MAX_LIVE_SETS)
+    chosen = [(position, _one_each(problem, live, group_of)) for position, live in sets]
+    return sorted(chosen, key=lambda s: -sum(b.bytes for b in s[1]))[:MAX_LIVE_SETS]
 
 
 def _one_each(problem: Problem, live: Iterable[int], group_of: dict[int, int]) -> list[Buffer]:

@@ -14,6 +14,7 @@ from chipmodel.model.plan import Buffer, Plan, Problem
 from chipmodel.verify.fast_offsets import check_fast
 from solvers.core.bounds import rigid
 from solvers.core.bounds_certified import contradiction, excluded
+from solvers.core.conflicts import neighbours
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.preprocess import highest_end, legal_offsets
 
@@ -39,9 +40,9 @@ class _ConflictTable:
         group_of = {b.name: g for g, group in enumerate(self.groups) for b in group}
         self.rivals: list[set[int]] = [set() for _ in self.groups]
         self.apart: list[set[int]] = [set() for _ in self.groups]
-        for a, b in _live_pairs(self.groups):
-            self.rivals[a].add(b)
-            self.rivals[b].add(a)
+        group_at = [group_of[b.name] for b in problem.buffers]
+        for group, near in zip(group_at, neighbours(problem, MAX_BUFFERS**2) or (), strict=True):
+            self.rivals[group].update(group_at[i] for i in near.tolist() if group_at[i] != group)
         for pairs, table in ((problem.separated, self.rivals), (problem.apart, self.apart)):
             for one, other in pairs:
                 if one in group_of and other in group_of and group_of[one] != group_of[other]:
@@ -176,21 +177,6 @@ def _common(ranges_of: dict[str, list[tuple[int, int, int]]]) -> list[tuple[int,
             cuts = ((max(a, c), min(b, d)) for a, b in common for c, d in own)
             common = sorted((low, high) for low, high in cuts if low <= high)
     return common or []
-
-
-def _live_pairs(groups: list[tuple[Buffer, ...]]) -> Iterable[tuple[int, int]]:
-    """Pairs of groups with members that are alive together."""
-    spans = [(i, g) for g, group in enumerate(groups) for b in group if b.bytes for i in b.live if len(i)]
-    events: list[tuple[int, bool, int, int]] = []
-    for key, (interval, g) in enumerate(spans):
-        events += [(interval.start, True, g, key), (interval.stop, False, g, key)]
-    live: dict[int, int] = {}
-    for _, starts, g, key in sorted(events):
-        if not starts:
-            live.pop(key, None)
-            continue
-        yield from {(g, other) for other in live.values() if other != g}
-        live[key] = g
 
 
 def _pinned(group: tuple[Buffer, ...]) -> bool:

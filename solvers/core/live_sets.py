@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from chipmodel.geometry.interval import merged
 from chipmodel.model.plan import Buffer
@@ -14,6 +14,11 @@ def live_sets(buffers: Sequence[Buffer]) -> list[set[int]]:
     Empty buffers are in none. A set that is part of the one before or after it is left out, but where a
     buffer has holes in its life.
     """
+    return [live for _, live in live_sets_in_time(buffers)]
+
+
+def live_sets_in_time(buffers: Sequence[Buffer]) -> Iterator[tuple[int, set[int]]]:
+    """Yield the first position of each of ``live_sets``, and the set."""
     starts: dict[int, list[int]] = {}
     stops: dict[int, list[int]] = {}
     for i, buffer in enumerate(buffers):
@@ -22,15 +27,13 @@ def live_sets(buffers: Sequence[Buffer]) -> list[set[int]]:
                 starts.setdefault(span.start, []).append(i)
                 stops.setdefault(span.stop, []).append(i)
     live: set[int] = set()
-    result: list[set[int]] = []
-    grown = False
+    grown: int | None = None
     for time in sorted({*starts, *stops}):
         if time in stops:
-            if grown:
-                result.append(set(live))
-            grown = False
+            if grown is not None:
+                yield grown, set(live)
+            grown = None
             live.difference_update(stops[time])
         if time in starts:
-            grown = True
+            grown = time
             live.update(starts[time])
-    return result

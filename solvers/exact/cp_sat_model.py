@@ -95,7 +95,7 @@ class CpSatModel:
 
     def _live_sets(self) -> None:
         """Ensure that buffers that are alive together share no byte, unless they are colocated."""
-        sections = _maximal(self._live())
+        sections = [*self._live()]
         for live in sections:
             if len(live) > 1:
                 self.sat.add_no_overlap([self._interval(group, size) for group, size in sorted(live.items())])
@@ -195,19 +195,3 @@ class CpSatModel:
     def bound(self, value: float) -> int:
         """A value of the objective, or a bound of it, in bytes; rounded up to whole units."""
         return ceil(value - 1e-6) * self.unit if abs(value) < MAX_UNITS else 0
-
-
-def _maximal(sets: Iterable[dict[int, int]]) -> list[dict[int, int]]:
-    """The sets that are contained in neither neighbour."""
-    kept: list[dict[int, int]] = []
-    for heights in sets:
-        if kept and _within(heights, kept[-1]):
-            continue
-        while kept and _within(kept[-1], heights):
-            kept.pop()
-        kept.append(heights)
-    return kept
-
-
-def _within(small: dict[int, int], large: dict[int, int]) -> bool:
-    return len(small) <= len(large) and all(large.get(group, 0) >= size for group, size in small.items())

@@ -10,8 +10,8 @@ from math import lcm
 from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import merged
 from chipmodel.geometry.rounding import round_up
-from chipmodel.model.certificate import excludes, rests_on
-from chipmodel.model.plan import Buffer, Memory, PackingProgress, Plan, Problem, Status
+from chipmodel.model.certificate import Certificate, excludes, rests_on
+from chipmodel.model.plan import Buffer, Memory, Plan, Problem, Status
 from chipmodel.records import dataclass
 from solvers.core.anytime import status_of
 from solvers.core.bounds import rigid
@@ -33,25 +33,49 @@ def pack_plain(problem: Problem, packer: str, pack: Callable[[Problem], Plan]) -
         return pack(problem)
     if problem.nested:
         return _of_members(problem, pack(_boxes(problem)))
-    parts = by_memory(problem)
-    if parts is None:
-        raise _keeps_no_constraints(packer)
-    return pack_by_memory(problem, parts, pack)
+    return _joined(problem, [(part, pack(part.problem)) for part in _parts(problem, packer)])
 
 
 def search_plain(
     problem: Problem, packer: str, search: Search, limits: Limits, report: Report | None
 ) -> Outcome:
-    """Return the outcome of ``search`` for ``problem``, or for the part in each of its memories. Groups of
-    colocated buffers are packed as ``pack_plain`` does."""
+    """Return the outcome of ``search`` for ``problem``, or for the part in each of its memories, which gets
+    an equal share of what is left of the limits. Groups of colocated buffers are packed as ``pack_plain``
+    does. The status is unknown where a part does not fit its memory."""
     if problem.plain:
         return search(problem, limits, report)
     if problem.nested:
         return _of_boxes(problem, search(_boxes(problem), limits, report))
-    parts = by_memory(problem)
-    if parts is None:
-        raise _keeps_no_constraints(packer)
-    return search_by_memory(problem, parts, search, limits, report)
+    parts, progress, nodes = _parts(problem, packer), Incumbent(report), 0
+    certificate = best_bound(problem)
+    bound = certificate.bytes or 0
+    progress.raise_bound(bound)
+    plans: list[tuple[MemoryPart, Plan]] = []
+    for number, part in enumerate(() if excludes(certificate, problem.capacity) else parts):
+        own = _share(limits, progress.left(limits), nodes, len(parts) - number)
+        outcome = search(part.problem, own, None)
+        nodes += outcome.nodes
+        assert outcome.plan is not None
+        plans.append((part, outcome.plan))
+    plan, status, proof = _outcome(problem, plans, certificate)
+    if plan and plan.offsets:
+        progress.found(plan.peak(problem))
+    return Outcome(status, plan, bound, nodes, proof, (), certificate, tuple(progress.points))
+
+
+def _outcome(
+    problem: Problem, plans: list[tuple[MemoryPart, Plan]], certificate: Certificate
+) -> tuple[Plan | None, Status, str]:
+    """The plan of the whole, its status, and what that rests on."""
+    if excludes(certificate, problem.capacity):
+        return None, "infeasible", rests_on(certificate)
+    try:
+        plan = _joined(problem, plans)
+    except MemoryOverflow as overflow:
+        return Plan({}), "unknown", str(overflow)
+    if plan.peak(problem) == certificate.bytes:
+        return plan, "optimal", rests_on(certificate)
+    return plan, "feasible", "a plan that fits"
 
 
 def _of_boxes(problem: Problem, found: Outcome) -> Outcome:
@@ -85,13 +109,6 @@ def _of_members(problem: Problem, plan: Plan) -> Plan:
     return Plan({buffer.name: of_first[i] for i, buffer in enumerate(buffers)}, plan.arena)
 
 
-def _keeps_no_constraints(packer: str) -> BadInput:
-    return BadInput(
-        f"packer {packer!r} keeps no constraints",
-        hint="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryPart:
     """The part of a problem in ``memory``, as a plain one whose offset 0 is byte ``base`` of the whole."""
@@ -123,15 +140,20 @@ def by_memory(problem: Problem) -> list[MemoryPart] | None:
     return [_memory_part(memory, buffers, problem.capacity) for memory, buffers in used if buffers]
 
 
+def _parts(problem: Problem, packer: str) -> list[MemoryPart]:
+    """``by_memory``. Raises BadInput where ``packer`` cannot have its constraints."""
+    if (parts := by_memory(problem)) is None:
+        raise BadInput(
+            f"packer {packer!r} keeps no constraints",
+            hint="use --packer exact, which keeps them all; every packer keeps one memory for each buffer",
+        )
+    return parts
+
+
 def _memory_part(memory: Memory, buffers: list[Buffer], capacity: int | None) -> MemoryPart:
     base = round_up(max(0, memory.start), lcm(*(b.alignment for b in buffers)))
     space = (memory.stop if capacity is None else min(memory.stop, capacity)) - base
     return MemoryPart(memory, base, space, Problem(tuple(buffers), max(0, space)))
-
-
-def pack_by_memory(problem: Problem, parts: list[MemoryPart], pack: Callable[[Problem], Plan]) -> Plan:
-    """Plan every part with ``pack``, a packer of plain problems. Raises MemoryOverflow for a misfit."""
-    return _joined(problem, [(part, pack(part.problem)) for part in parts])
 
 
 def _joined(problem: Problem, plans: list[tuple[MemoryPart, Plan]]) -> Plan:
@@ -158,57 +180,6 @@ def _offset_of_empty(problem: Problem, empty: Buffer) -> int:
     raise MemoryOverflow(f"buffer {empty.name!r} of no bytes has no aligned offset in its memory")
 
 
-def search_by_memory(
-    problem: Problem,
-    parts: list[MemoryPart],
-    search: Callable[[Problem, Limits, Report | None], Outcome],
-    limits: Limits,
-    report: Report | None,
-) -> Outcome:
-    """Plan every part with ``search``, a packer with limits; each remaining part gets an equal share of them.
-
-    ``search`` must always return a plan. The status is unknown where one does not fit its memory.
-    """
-    progress = Incumbent(report)
-    certificate = best_bound(problem)
-    bound = certificate.bytes or 0
-    progress.raise_bound(bound)
-    if excludes(certificate, problem.capacity):
-        points = tuple(progress.points)
-        return Outcome("infeasible", None, bound, 0, rests_on(certificate), (), certificate, points)
-    plans: list[tuple[MemoryPart, Plan]] = []
-    nodes = 0
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        own = _share(limits, progress.left(limits), nodes, len(parts) - number)
-        outcome = search(part.problem, own, _last_part_report(progress, part, plans) if last else None)
-        nodes += outcome.nodes
-        assert outcome.plan is not None
-        plans.append((part, outcome.plan))
-    try:
-        plan = _joined(problem, plans)
-    except MemoryOverflow as overflow:
-        points = tuple(progress.points)
-        return Outcome("unknown", Plan({}), bound, nodes, str(overflow), (), certificate, points)
-    progress.found(plan.peak(problem))
-    status: Status = "optimal" if plan.peak(problem) == bound else "feasible"
-    proof = rests_on(certificate) if status == "optimal" else "a plan that fits"
-    return Outcome(status, plan, bound, nodes, proof, (), certificate, tuple(progress.points))
-
-
 def _share(limits: Limits, seconds: float | None, nodes: int, parts: int) -> Limits:
     left = None if limits.nodes is None else (limits.nodes - nodes) // parts
     return replace(limits, seconds=None if seconds is None else seconds / parts, nodes=left)
-
-
-def _last_part_report(progress: Incumbent, part: MemoryPart, plans: list[tuple[MemoryPart, Plan]]) -> Report:
-    """A report for the last part's packer, of its peak as one of the whole."""
-    fit = all(plan.peak(other.problem) <= other.space for other, plan in plans)
-    others = max((other.base + plan.peak(other.problem) for other, plan in plans), default=0)
-
-    def report(news: PackingProgress) -> None:
-        progress.stage(news.stage)
-        if fit and news.peak is not None and news.peak <= part.space:
-            progress.found(max(others, part.base + news.peak))
-
-    return report

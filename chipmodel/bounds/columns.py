@@ -317,7 +317,7 @@ def _numbers_by_run(
     return found
 
 
-LENGTHS = 256
+LENGTHS = 128
 """Bytes of runs up to which each length is looked at; longer ones add what those from half of it on add at
 least."""
 

@@ -284,6 +284,8 @@ class CascadePlan(CascadeOps):
     """For each op, the most rows that one step computes."""
     inside: tuple[str, ...]
     """The tensors of which only rows exist."""
+    groups: int = 1
+    """The most rows of the last op whose steps use one stripe of what passes."""
     KEYS: ClassVar = ("ops", "rows=heights", "reloaded", "bands", "computed_again=again")
     """What documents have of it (``chipmodel.files.document``)."""
 

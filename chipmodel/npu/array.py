@@ -9,16 +9,27 @@ ports, or a window's elements through the array; some kinds may run on the CPU i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.attributes import Scaling
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.records import dataclass
+
+IN_TURN = ("serial", "one port")
+"""Where reads and writes take turns (``npu.operands``)."""
+ROUNDING = 1e-6
+"""Cycles by which sums of floats may be too high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +72,63 @@ def array_cycles(npu: Npu, work: SingleWork, dtype: str, kind: OpKind) -> int:
         if kind.cpu_cycles:
             return max(1, launch + ceil(work.elements * kind.cpu_cycles))
         return max(1, launch + ceil(_through_ports(npu, Fraction(work.in_bytes), Fraction(work.out_bytes))))
-    depthwise = isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise)
+    compute = _computing(npu, work, dtype)
+    if npu.costs.operands == "free":
+        return max(1, launch + ceil(compute))
+    element = _passing(npu, work, dtype, kind)
+    moved = _through_ports(npu, elements_read(work) * element, elements_written(work) * element)
+    both = compute + moved if npu.costs.operands == "serial" else max(compute, moved)
+    return max(1, launch + ceil(both))
+
+
+def conv_cycles_by_rows(npu: Npu, op: Op, channels: int, band: Band | None) -> list[int]:
+    """Return ``array_cycles`` of 1, 2, 3 ... rows by so many channels of a convolution of one image, in the
+    columns of a ``band``; nothing of other ops. All but what is read is in proportion to the rows made."""
+    work, costs = op.work, npu.costs
+    if not isinstance(work, Conv) or work.solid or work.batch > 1 or work.window.transposed:
+        return []
+    window = work.window.in_band(band.columns) if band else work.window
+    if window.in_w == window.kernel_w == 1:
+        return []
+    row, rows = replace(work, window=window).part(1, channels), np.arange(1, work.rows + 1)
+    made, element = (
+        rows * float(_computing(npu, row, op.dtype)),
+        _passing(npu, row, op.dtype, kind_of_op(npu, op)),
+    )
+    reading = _read_by_rows(window) * float(row.in_c * window.in_w * element / npu.read_bytes_per_cycle)
+    writing = rows * float(elements_written(row) * element / npu.write_bytes_per_cycle)
+    moved = reading + writing if costs.operands in IN_TURN else np.maximum(reading, writing)
+    if costs.operands != "free":
+        made = made + moved if costs.operands == "serial" else np.maximum(made, moved)
+    found: list[int] = np.maximum(1, np.ceil(made - ROUNDING).astype(np.int64) + costs.launch_cycles).tolist()
+    return found
+
+
+@lru_cache(maxsize=1 << 10)
+def _read_by_rows(window: Window) -> NDArray[np.int64]:
+    """The rows of the input that 1, 2, 3 ... rows touch."""
+    return np.array([rows_read(replace(window, out_h=rows)) for rows in range(1, window.out_h + 1)], np.int64)
+
+
+def _computing(npu: Npu, work: Conv | Pool | Matmul | Recurrent, dtype: str) -> Fraction:
+    """Cycles of the array, and of what it does for each element and tap."""
     if isinstance(work, Pool) and npu.costs.window_elements_per_cycle:
         slower = macs_per_cycle(npu, dtype) / npu.macs_per_cycle[8]
-        compute = taps(work) / (npu.costs.window_elements_per_cycle * slower)
-    else:
-        compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
+        return taps(work) / (npu.costs.window_elements_per_cycle * slower)
+    compute = padded_macs(npu, work) / macs_per_cycle(npu, dtype)
     if not isinstance(work, Pool):
         compute += elements_written(work) * npu.costs.output_cycles
     if isinstance(work, Conv):
         compute += _taps_addressed(work) * npu.costs.tap_cycles
-    if npu.costs.operands == "free":
-        return max(1, launch + ceil(compute))
+    return compute
+
+
+def _passing(npu: Npu, work: SingleWork, dtype: str, kind: OpKind) -> Fraction:
+    """Bytes of an element, as often as operands pass the ports."""
     element = Fraction(DTYPE_BITS[dtype], 8)
-    moved = _through_ports(npu, elements_read(work) * element, elements_written(work) * element)
-    if depthwise and isinstance(work, Conv):
-        moved *= _depthwise_passes(npu, work.window)
-    both = compute + moved if npu.costs.operands == "serial" else max(compute, moved)
-    return max(1, launch + ceil(both))
+    if isinstance(work, Conv) and (work.depthwise if kind.depthwise is None else kind.depthwise):
+        return element * _depthwise_passes(npu, work.window)
+    return element
 
 
 def _depthwise_passes(npu: Npu, window: Window) -> int:
@@ -90,8 +140,7 @@ def _depthwise_passes(npu: Npu, window: Window) -> int:
 def _through_ports(npu: Npu, read: Fraction, written: Fraction) -> Fraction:
     """Cycles in which so many bytes pass the ports."""
     reading, writing = read / npu.read_bytes_per_cycle, written / npu.write_bytes_per_cycle
-    in_turn = npu.costs.operands in ("serial", "one port")
-    return reading + writing if in_turn else max(reading, writing)
+    return reading + writing if npu.costs.operands in IN_TURN else max(reading, writing)
 
 
 def _taps_addressed(work: Conv) -> int:

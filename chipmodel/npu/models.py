@@ -15,11 +15,12 @@ from functools import lru_cache
 from typing import Any
 
 from chipmodel.hardware.chip import ArrayCosts, Npu
+from chipmodel.model.cascade_work import Band
 from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import SingleWork
-from chipmodel.npu.array import OpKind, array_cycles, kind_of_op
+from chipmodel.npu.array import OpKind, array_cycles, conv_cycles_by_rows, kind_of_op
 from chipmodel.records import dataclass
 
 
@@ -71,6 +72,15 @@ def least_model_cycles(npu: Npu, op: Op, work: SingleWork, columns: bool) -> int
     model, parameters = _model_of(npu)
     least: int = imported(f"chipmodel.npu.{model.least}")(npu, parameters, op, work, columns)
     return least
+
+
+def cycles_by_rows(npu: Npu, op: Op, channels: int, band: Band | None) -> list[int]:
+    """Return the cycles of 1, 2, 3 ... rows of ``op`` by so many channels, in the columns of a ``band``;
+    nothing where they are not known for all rows at once."""
+    plain = op.cycles is None and op.weights_in_place is None and op.accumulator is None
+    if not plain or op.further_cycles or _model_of(npu)[1] is not npu.costs:
+        return []
+    return conv_cycles_by_rows(npu, op, channels, band)
 
 
 def launch_cycles(npu: Npu) -> int:

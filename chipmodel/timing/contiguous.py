@@ -27,12 +27,14 @@ def contiguous_cycles(core_mhz: Fraction, psram: Psram, dma: AnyDma, direction: 
     return routes_of(core_mhz, psram, dma)[NAMES[direction]].cycles(size)
 
 
+@lru_cache
 def line_slope(core_mhz: Fraction, psram: Psram, dma: Dma, direction: Direction) -> Fraction:
     """Core cycles that each byte of whole bursts takes in the line model."""
     burst_bytes = (dma.load if direction == "load" else dma.store).burst_bytes
     return line_burst(core_mhz, psram, dma, direction, burst_bytes) / burst_bytes
 
 
+@lru_cache
 def line_burst(core_mhz: Fraction, psram: Psram, dma: Dma, direction: Direction, size: int) -> Fraction:
     """Core cycles of one burst of ``size`` bytes in the line model."""
     traffic = dma.load if direction == "load" else dma.store

@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 
+import numpy as np
+
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
@@ -56,6 +58,7 @@ class ListedWays:
         self.rates, self.runs, self.rolls = rates, runs, chip.npu.rolling_buffers
         self.for_bytes, self.most_steps = cascades.for_bytes, cascades.most_steps
         self._most = cascades.longest
+        self.groups = np.array(sorted({1, *(each.groups for each in own.chains.values())}), np.int64)
         self.further_macs = NEVER if cascades.further_macs is None else cascades.further_macs
         self.longest = max(self._most, *map(len, own.chains)) if own.chains else self._most
         self.tensors, self.loads, self.for_plan, self.within = tensors, loads, for_plan, within

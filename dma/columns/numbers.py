@@ -15,6 +15,7 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.models import cycles_by_rows
 from solvers.columns.kernel import Integers, Stretch
 
 LISTINGS = 2
@@ -28,7 +29,8 @@ class SharedNumbers:
         self.npu, self.ops = npu, ops
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
-        self.parts: dict[tuple[object, ...], int] = {}
+        self.parts: dict[tuple[object, ...], dict[int, int]] = {}
+        """NPU cycles by rows of each number of channels of an op."""
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
@@ -43,10 +45,13 @@ class SharedNumbers:
 
     def cycles(self, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
         """NPU cycles of a part of ``op``."""
-        key = self.shape_of[op.name], op.accumulator is None, rows, channels, _width(band)
+        key = self.shape_of[op.name], op.accumulator is None, channels, _width(band)
         if key not in self.parts:
-            self.parts[key] = op_cycles(self.npu, op, rows, channels, band)
-        return self.parts[key]
+            self.parts[key] = dict(enumerate(cycles_by_rows(self.npu, op, channels, band), 1))
+        known = self.parts[key]
+        if rows not in known:
+            known[rows] = op_cycles(self.npu, op, rows, channels, band)
+        return known[rows]
 
     def cycles_by_rows(self, op: Op, rows: int, tried: Sequence[int], band: Band | None = None) -> int:
         """Where the cycles of steps begin by number of rows, of so many; between two of the numbers

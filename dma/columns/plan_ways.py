@@ -18,12 +18,13 @@ class PartCut(NamedTuple):
 
 class Chain(NamedTuple):
     """Rows a step of each op of a cascade, the ops whose weights are loaded again, and bands of columns; the
-    tensors whose rows are made again."""
+    tensors whose rows are made again, and the groups of steps a stripe of what passes."""
 
     heights: tuple[int, ...]
     again: tuple[str, ...]
     bands: int
     remade: tuple[str, ...] = ()
+    groups: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def plan_ways(schedule: Schedule) -> PlanWays:
         rows, channels = cuts.get(step.op, PartCut(0, 0))
         cuts[step.op] = PartCut(max(rows, len(step.rows)), max(channels, len(step.channels)))
     chains = {
-        each.ops: Chain(each.heights, each.reloaded, each.bands, each.again) for each in schedule.cascades
+        each.ops: Chain(each.heights, each.reloaded, each.bands, each.again, each.groups)
+        for each in schedule.cascades
     }
     return PlanWays(cuts, chains)

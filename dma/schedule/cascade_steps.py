@@ -21,7 +21,7 @@ from dma.schedule.lanes import Lane, Lanes
 from dma.schedule.operands import OperandMaker
 
 
-def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
+def cascade_plan(op: Op, tiling: Tiling, steps: Interval) -> CascadePlan:
     """What a schedule says of the cascade ``op``, whose steps are ``steps``."""
     work = _work(op)
     return CascadePlan(
@@ -34,6 +34,7 @@ def cascade_plan(op: Op, steps: Interval) -> CascadePlan:
         steps=steps,
         heights=work.heights,
         inside=tuple(held.tensor for held in work.held),
+        groups=min(tiling.rows, op.work.rows) if tiling.striped else 1,
     )
 
 

@@ -106,7 +106,7 @@ class _Emitter(OperandMaker):
             self.emission.inner_op[step.position] = inner
         self.lane_buffers(lanes)
         self.emission.op_steps[op.name] = (first, self.next_step - 1)
-        self.emission.cascades.append(cascade_plan(op, Interval(first, self.next_step)))
+        self.emission.cascades.append(cascade_plan(op, tiling, Interval(first, self.next_step)))
         return result
 
     def lanes(self, op: Op, tiling: Tiling) -> Lanes:

@@ -17,6 +17,19 @@ struct TableRow {
     std::array<Int, 4> made_by;
     Int bytes;
 
+    // The same with what may be moved ahead, or be still to come, rounded to more, and what has to be there to less:
+    // rows that hardly differ in it are compared by their cycles.
+    TableRow rounded(const Levels &levels) const {
+        TableRow found = *this;
+        found.most_before = up(most_before, levels.grain());
+        found.most_after = up(most_after, levels.grain());
+        found.least = -up(-least, levels.fine_grain());
+        found.needed = -up(-needed, levels.fine_grain());
+        return found;
+    }
+
+    static Int up(Int number, Int grain) { return number + ((-number) % grain + grain) % grain; }
+
     // Cycles from the begin of the NPU's work on, with so many moved ahead at the end.
     Int taken(Int ahead) const { return std::max(cycles, beyond + ahead); }
 };

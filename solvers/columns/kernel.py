@@ -21,8 +21,6 @@ SUMS = -1
 """In the place of ``rolls``, of an output whose rows are added up."""
 MACS = 5
 """The column of multiply-accumulates in ``Stretch.ops``."""
-GROUPS = np.array((1, 2, 4, 8, 16, 32), np.int64)
-"""Groups of steps a stripe of what passes a cascade, of a bound: a plan that is sought has one."""
 HIDDEN_CYCLES = 64
 """DMA cycles that count as one where a plan is sought, though the NPU does not wait for them, and the NPU's
 that the DMA engine does not wait for."""
@@ -104,6 +102,8 @@ class ListedColumns(Protocol):
     place of all that is moved."""
     most_steps: int
     """Steps of a cascade that is looked at."""
+    groups: Integers
+    """How many groups of steps a stripe of what passes a cascade may have, fewer first."""
     further_macs: int
     """The most multiply-accumulates that a stretch may compute again, where they count."""
 
@@ -211,8 +211,7 @@ def listed_ways(
         *(stretch.in_turn, reached.width, limit.most, columns.for_bytes, most_macs),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
-    groups = GROUPS[:1] if columns.for_plan else GROUPS
-    placed = stretch.again, groups, border.places, border.room, border.in_parts, stretch.by_channels
+    placed = stretch.again, columns.groups, border.places, border.room, border.in_parts, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))

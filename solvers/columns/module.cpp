@@ -107,7 +107,7 @@ std::vector<TableRow> find_table(const Array *arrays) {
     }
     Best<9, TableRow> best;
     for (const Way &way : find_ways(arrays, around, places)) {
-        const TableRow row = table_row(way, places, around);
+        const TableRow row = table_row(way, places, around).rounded(limit.levels);
         best.add({row.before, row.after, row.needed, row.cycles, row.moved, -row.most_before, -row.most_after, row.least, row.beyond}, row);
     }
     return best.take(2);

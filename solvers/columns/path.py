@@ -50,6 +50,8 @@ within so many more serves that search, too (assumed)."""
 SIXTEENTHS = (17, 20, 28)
 """How many sixteenths of what NPU and weights take alone a path of single ops may take that is looked for
 first (assumed): a lower limit leaves fewer ways to look at. Its cycles are the limit of one with cascades."""
+CASCADED = 33
+"""How many parts of 32 of the same a path with cascades may take that is looked for first (assumed)."""
 
 
 def least_time(
@@ -190,9 +192,11 @@ def fastest_path(
             break
     else:
         search.alone = search.run(deadline, longest=1)
-    most = search.alone + search.alone // LESS_MEMORY
-    if columns.longest > 1 and search.run(deadline, most=most) > most:
-        search.run(deadline)  # Where runs repeat, more ways may take longer.
+    if columns.longest > 1:
+        near, most = search.rest.least * CASCADED // 32, search.alone + search.alone // LESS_MEMORY
+        for limit in (near, most, NEVER) if near < most else (most, NEVER):
+            if search.run(deadline, most=limit) <= limit:
+                break  # Else where runs repeat, more ways may take longer.
     return search.found()
 
 

@@ -50,6 +50,10 @@ struct Levels {
     const Int *points;
     Int count, width;
 
+    // What numbers of ways are rounded to (assumed): what a border may have, and what waits add up from.
+    Int grain() const { return std::max<Int>(1, width / 4); }
+    Int fine_grain() const { return std::max<Int>(1, width / 256); }
+
     // The place of the first point that is more than `ahead`, from `place` on, which is none that is later.
     Int place_of(Int ahead, Int place = 0) const {
         const Int first = points[1];

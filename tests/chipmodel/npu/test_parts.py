@@ -10,6 +10,7 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.least_costs import MOST_ROWS, ROWS_DIVIDED, least_cycles
+from chipmodel.npu.models import cycles_by_rows
 from dma.residency.tiling import Tiling
 from tests.support.chips import LUNA_LIKE
 from tests.support.work import calls
@@ -97,6 +98,20 @@ def test_parts_cost_at_least_the_bound(
     tiling = Tiling(rows, channels)
     total = sum(op_cycles(npu, op, len(r), len(c)) for r, c in tiling.tiles(op))
     assert total >= least_cycles(npu, op)
+
+
+@pytest.mark.parametrize("chip_name", ["array", "overlap", "serial"])
+@given(works(), st.sampled_from(["int8", "int16", "float32"]), st.data())
+def test_all_rows_at_once_cost_what_each_number_does(
+    chip_name: str, kind_and_work: tuple[str, Work], dtype: str, data: st.DataObject
+) -> None:
+    kind, work = kind_and_work
+    op, npu = Op("op", kind, work, ("x",), ("y",), dtype=dtype), CHIPS[chip_name].npu
+    channels = data.draw(st.integers(1, work.channels))
+    known = cycles_by_rows(npu, op, channels, None)
+    plain = isinstance(work, Conv) and work.batch == 1 and not work.window.transposed
+    assert bool(known) == (plain and not work.window.in_w == work.window.kernel_w == 1)
+    assert known == [op_cycles(npu, op, rows + 1, channels) for rows in range(len(known))]
 
 
 def test_slices_with_cheap_first_passes_cost_at_least_the_bound() -> None:

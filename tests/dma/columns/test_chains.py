@@ -42,7 +42,7 @@ class _Columns:
     """ListedColumns of one stretch, whose transfers take no time."""
 
     longest = 6
-    runs = np.zeros(2, np.int64)
+    runs, groups = np.zeros(2, np.int64), np.array([1, 2, 4, 8, 16, 32], np.int64)
     for_plan = False
     most_steps, further_macs = 4_000, NEVER
 

@@ -46,6 +46,13 @@ def tensor_bytes(shape: Sequence[int], dtype: str) -> int:
     return -(-prod(shape) * DTYPE_BITS[dtype] // 8)
 
 
+def zero_channels(kernel: bytes, channels: int) -> int:
+    """How many channels, the first axis of a kernel, have only zeros as weights, where others have not."""
+    size = len(kernel) // max(1, channels)
+    zeros = sum(kernel[i * size : (i + 1) * size].count(0) == size for i in range(channels))
+    return zeros if zeros < channels else 0
+
+
 def point_rows(shape: Sequence[int]) -> int:
     """Rows of element-wise work: of an image (N, C, H, W) those of N and H, else all axes but the last."""
     return shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])

@@ -182,8 +182,6 @@ class Fact:
     """Bytes of the scales that a quantised weight has for its channels, stored with it."""
     zero_channels: int = 0
     """Output channels of a kernel, the first of its axes, whose weights are all zero."""
-    digest: str = ""
-    """The same for stored constants of equal bytes; "" for those that are equal to no other."""
 
     @property
     def elements(self) -> int:

@@ -199,21 +199,15 @@ class OnnxLowering:
         return self.values[name]
 
     def weight(self, name: str, *, bias: bool = False, merged: Sequence[str] = ()) -> str:
-        """Declare, once, the stored weight that a constant is or views.
-
-        Constants of equal bytes are one weight where what is ``merged`` into them is equal too. A float bias
-        is not: deployment scales it by its layer's inputs and weights.
-        """
+        """Declare, once, the stored weight that a constant is or views, with what is ``merged`` into it."""
         fact = self.view.facts[name]
-        stored = fact.stored or fact.element
         real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
-        size = tensor_bytes((fact.elements,), self._deployed(stored, name, real)) + fact.scale_bytes
-        own = bias and stored in FLOATS and bias_dtype(self.builder.dtype) != self.builder.dtype
-        constant = (fact.origin or name) if own else self._identity(name)
-        key = WeightKey(constant, size, tuple(map(self._identity, merged)))
+        deployed = self._deployed(fact.stored or fact.element, name, real)
+        size = tensor_bytes((fact.elements,), deployed) + fact.scale_bytes
+        key = WeightKey(self._origin(name), size, tuple(map(self._origin, merged)))
         held = self.view.facts.get(fact.origin, fact)
         zeros = held.zero_channels if held.shape[:1] == fact.shape[:1] else 0
-        return self._once(key, fact.origin or name, fact.elements, zeros)
+        return self._once(key, self._origin(name), fact.elements, zeros)
 
     def _once(self, key: WeightKey, name: str, elements: int, zeros: int = 0) -> str:
         if key not in self.declared:
@@ -221,11 +215,9 @@ class OnnxLowering:
             self.declared[key] = self.builder.raw_weight(unique, key.size, elements, zeros)
         return self.declared[key]
 
-    def _identity(self, name: str) -> str:
-        """What constants of equal bytes have in common."""
-        origin = self.view.facts[name].origin or name
-        source = self.view.facts.get(origin)
-        return (source.digest if source is not None else "") or origin
+    def _origin(self, name: str) -> str:
+        """The stored weight that a constant is a view of."""
+        return self.view.facts[name].origin or name
 
     def stored(self, name: str, elements: int = 0) -> str:
         """Declare a constant with its bytes in the file, which hold ``elements`` numbers; "" for none."""
@@ -233,8 +225,8 @@ class OnnxLowering:
             return ""
         fact = self.view.facts[name]
         size = -(-fact.elements * ELEMENT_BITS.get(fact.stored or fact.element, 32) // 8)
-        key = WeightKey(self._identity(name), size, ())
-        return self._once(key, fact.origin or name, elements or fact.elements)
+        key = WeightKey(self._origin(name), size, ())
+        return self._once(key, self._origin(name), elements or fact.elements)
 
     def weights(self, names: Sequence[str], *, bias: bool = False, merged: Sequence[str] = ()) -> list[str]:
         """Declare the weights among ``names``: constants of more than one element."""

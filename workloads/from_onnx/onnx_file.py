@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from chipmodel.errors import BadInput
 from workloads.build.element_types import FLOATS
+from workloads.build.shapes import zero_channels
 from workloads.from_onnx.graph import LIMIT, Fact
 from workloads.from_onnx.onnx_package import (
     GraphProto,
@@ -21,10 +20,6 @@ from workloads.from_onnx.onnx_package import (
     inner_graphs,
     module,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""
@@ -190,24 +185,17 @@ def constant(tensor: TensorProto, name: str, folder: Path) -> Fact:
                 f"the constant {name!r} of shape {list(shape)} cannot be read: {error}",
                 hint="export the model again; the file is damaged",
             ) from None
-    kind, same = tensor.data_type, digest(held, array)
-    zeros = 0
+    kind, zeros = tensor.data_type, 0
     signed = kind in FLOATS or kind == module("onnx").TensorProto.INT8
     inside = held.data_location != module("onnx").TensorProto.EXTERNAL
-    if same and signed and inside and len(shape) in _KERNEL_AXES:
-        zeros = zero_rows(held.raw_data or module("onnx.numpy_helper").to_array(held).tobytes(), shape[0])
-    return Fact(name, shape, kind, True, array, name, kind, zero_channels=zeros, digest=same)
+    if signed and inside and len(shape) in _KERNEL_AXES:
+        data = held.raw_data or module("onnx.numpy_helper").to_array(held).tobytes()
+        zeros = zero_channels(data, shape[0])
+    return Fact(name, shape, kind, True, array, name, kind, zero_channels=zeros)
 
 
 _KERNEL_AXES = (3, 4)
 """Axes of the weights of a convolution."""
-
-
-def zero_rows(data: bytes, rows: int) -> int:
-    """How many of equal rows of bytes are zero, of those that are not all alike."""
-    import numpy
-
-    return int((~numpy.frombuffer(data, numpy.uint8).reshape(rows, -1).any(axis=1)).sum())
 
 
 def _with_data(tensor: TensorProto, name: str, folder: Path) -> TensorProto:
@@ -274,28 +262,3 @@ def _entry_number(text: str, name: str) -> int:
             hint="export the model again; the file is damaged",
         )
     return int(text)
-
-
-def digest(tensor: TensorProto, array: NDArray[Any] | None) -> str:
-    """A text that constants of equal type and bytes have in common; "" for those that share with no other.
-
-    ``array`` is the value of a small constant. One with the same number everywhere shares with no other: such
-    weights were never trained. What lies in a data file is equal where it is the same place of the file.
-    """
-    import numpy
-
-    if tensor.data_location == module("onnx").TensorProto.EXTERNAL:
-        place = sorted((entry.key, entry.value) for entry in tensor.external_data)
-        return f"{tensor.data_type} {place}"
-    held = numpy.frombuffer(tensor.raw_data, numpy.uint8) if tensor.HasField("raw_data") else array
-    if held is None:
-        held = module("onnx.numpy_helper").to_array(tensor)
-    count = max(1, prod(tensor.dims))
-    if held.dtype.hasobject or not held.size:
-        return ""
-    rows = numpy.ascontiguousarray(held).reshape(count, -1) if held.size % count == 0 else held.reshape(-1, 1)
-    if (rows == rows[0]).all():
-        return ""
-    return (
-        f"{tensor.data_type} {blake2b(numpy.ascontiguousarray(held).tobytes(), digest_size=16).hexdigest()}"
-    )

@@ -138,7 +138,7 @@ class SubgraphContext:
             raise BadInput(f"{name!r} of shape {list(known.shape)} cannot be seen as {list(shape)}")
         array = None if known.array is None else known.array.reshape(tuple(shape))
         view = self.state.fact_name(f"{name}:view")
-        fact = replace(known, name=view, shape=tuple(shape), array=array, zero_channels=0, digest="")
+        fact = replace(known, name=view, shape=tuple(shape), array=array, zero_channels=0)
         self.state.add(fact)
         if not known.constant:
             self.node("Reshape", [name], [fact.name])

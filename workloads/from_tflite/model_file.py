@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from chipmodel.errors import BadInput, Place
 from chipmodel.records import dataclass
 from workloads.build.element_types import NUMPY_OF_TYPE, TYPE_BITS
+from workloads.build.shapes import zero_channels
 from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, names_of, package
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class _FlatbufferReader:
             quantisation.ScaleLength() if quantisation else 0,
             bool(tensor.IsVariable()) and stored is None,
             None if stored is None else self._value(name, shape, kind, stored, sparse),
-            0 if stored is None or sparse else _zero_channels(shape, kind, stored),
+            0 if stored is None or sparse else self._zero_channels(shape, kind, stored),
         )
 
     def _value(
@@ -251,6 +252,11 @@ class _FlatbufferReader:
         if kind not in NUMPY_OF_TYPE or prod(shape) > VALUE_LIMIT or sparse:
             return None
         return stored[:size].view(NUMPY_OF_TYPE[kind]).reshape(shape)
+
+    def _zero_channels(self, shape: tuple[int, ...], kind: str, stored: NDArray[Any]) -> int:
+        if len(shape) != 4 or kind not in ("FLOAT32", "FLOAT16", "INT8"):
+            return 0
+        return zero_channels(stored[: prod(shape) * TYPE_BITS[kind] // 8].tobytes(), shape[0])
 
     def _operator(self, operator: Any) -> TfliteOperator:
         index = int(operator.OpcodeIndex())
@@ -285,14 +291,6 @@ class _FlatbufferReader:
                 value = getattr(holder, name)()
                 options[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return options
-
-
-def _zero_channels(shape: Sequence[int], kind: str, stored: NDArray[Any]) -> int:
-    """The channels of filters whose weights are all zero, where others are not: filters are symmetric."""
-    if len(shape) != 4 or kind not in ("FLOAT32", "FLOAT16", "INT8") or not stored.any():
-        return 0
-    rows = stored[: prod(shape) * TYPE_BITS[kind] // 8].reshape(shape[0], -1)
-    return int((~rows.any(axis=1)).sum())
 
 
 def _fields(names: Sequence[str]) -> Sequence[str]:

@@ -12,10 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chipmodel.errors import Place
 from chipmodel.model.program import Program
 from chipmodel.model.work import Recurrent
-from workloads.build.element_types import NUMPY_OF_TYPE
-from workloads.from_tflite.schema import names_of, package
+from workloads.from_tflite.context import SCALE_BYTES
+from workloads.from_tflite.model_file import read_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,20 +77,9 @@ def _channels_first(array: NDArray[Any], axis: int) -> NDArray[Any]:
 
 
 def _tflite(path: Path) -> Iterator[Named]:
-    model: Any = package().Model.GetRootAs(path.read_bytes(), 0)
-    for graph in (model.Subgraphs(number) for number in range(model.SubgraphsLength())):
-        axes: dict[int, int] = {}
-        for operator in (graph.Operators(number) for number in range(graph.OperatorsLength())):
-            code = model.OperatorCodes(operator.OpcodeIndex())
-            kind = names_of("BuiltinOperator").get(max(code.BuiltinCode(), code.DeprecatedBuiltinCode()))
-            if kind == DEPTHWISE:
-                axes[operator.Inputs(1)] = -1
-        for number in range(graph.TensorsLength()):
-            tensor = graph.Tensors(number)
-            kind, buffer = names_of("TensorType").get(tensor.Type(), ""), model.Buffers(tensor.Buffer())
-            if kind in NUMPY_OF_TYPE and tensor.ShapeLength() and buffer.DataLength():
-                scales = tensor.Quantization()
-                kept = b"" if scales is None or scales.ScaleLength() < 2 else scales.ScaleAsNumpy().tobytes()
-                array = buffer.DataAsNumpy().view(NUMPY_OF_TYPE[kind]).reshape(tensor.ShapeAsNumpy())
-                name = tensor.Name().decode("utf-8", "replace")
-                yield name, _channels_first(array, axes.get(number, 0)), kept
+    for graph in read_model(path, Place(str(path))).subgraphs:
+        depthwise = {op.input(1) for op in graph.operators if op.name == DEPTHWISE}
+        for number, tensor in enumerate(graph.tensors):
+            if tensor.shape and (array := tensor.array) is not None:
+                scales = tensor.scales if len(tensor.scales) > SCALE_BYTES else b""
+                yield tensor.name, _channels_first(array, -1 if number in depthwise else 0), scales

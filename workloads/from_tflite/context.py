@@ -110,8 +110,7 @@ class SubgraphContext:
         if not tensor.constant:
             return state.add(empty_is_constant(Fact(name, shape, element)))
         origin = state.origins.setdefault(tensor.buffer, name)
-        scaled = tensor.scales > 1 and tensor.type in NARROW
-        scales = tensor.scales * SCALE_BYTES if scaled else 0
+        scales = len(tensor.scales) if len(tensor.scales) > SCALE_BYTES and tensor.type in NARROW else 0
         value = tensor.value
         zeros = tensor.zero_channels
         return state.add(Fact(name, shape, element, True, value, origin, element, scales, zeros))

@@ -52,20 +52,43 @@ class TfliteTensor:
     shape: tuple[int, ...]
     type: str
     buffer: int
-    constant: bool = False
+    data: NDArray[Any] | None = field(default=None, compare=False)
+    """The bytes of a constant."""
     signature: tuple[int, ...] = ()
-    scales: int = 0
-    """Scales of its quantisation: one, or one for each channel."""
+    scales: bytes = b""
+    """Scales of its quantisation as floats: one, or one for each channel."""
     variable: bool = False
     """Whether it keeps its value from run to run."""
-    value: NDArray[Any] | None = field(default=None, compare=False)
-    """The value of a small constant."""
-    zero_channels: int = 0
-    """Output channels of filters, the first of their axes, whose weights are all zero."""
+    sparse: bool = False
+    """Whether the bytes are only of elements that are not zero."""
 
     @property
     def elements(self) -> int:
         return prod(self.shape)
+
+    @property
+    def constant(self) -> bool:
+        return self.data is not None
+
+    @property
+    def array(self) -> NDArray[Any] | None:
+        """The elements of a constant; None where they are not stored as such."""
+        if self.data is None or self.sparse or self.type not in NUMPY_OF_TYPE:
+            return None
+        size = self.elements * TYPE_BITS[self.type] // 8
+        return self.data[:size].view(NUMPY_OF_TYPE[self.type]).reshape(self.shape)
+
+    @property
+    def value(self) -> NDArray[Any] | None:
+        """The value of a small constant."""
+        return self.array if self.elements <= VALUE_LIMIT else None
+
+    @property
+    def zero_channels(self) -> int:
+        """Output channels of filters, the first of their axes, whose weights are all zero."""
+        filters = len(self.shape) == 4 and self.type in ("FLOAT32", "FLOAT16", "INT8")
+        array = self.array if filters else None
+        return 0 if array is None else zero_channels(array.tobytes(), self.shape[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,35 +251,22 @@ class _FlatbufferReader:
         signature = self._numbers(tensor.ShapeSignatureLength(), tensor.ShapeSignature)
         quantisation = tensor.Quantization()
         sparse = tensor.Sparsity() is not None
+        if stored is not None and kind in TYPE_BITS and not sparse:
+            size = -(-prod(shape) * TYPE_BITS[kind] // 8)
+            if len(stored) < size:
+                what = f"constant {name!r} of shape {list(shape)} has {len(stored)} of {size} bytes"
+                raise self.damaged(what)
         return TfliteTensor(
             name,
             shape,
             kind,
             number,
-            stored is not None,
+            stored,
             signature if -1 in signature and len(signature) == len(shape) else (),
-            quantisation.ScaleLength() if quantisation else 0,
+            quantisation.ScaleAsNumpy().tobytes() if quantisation and quantisation.ScaleLength() else b"",
             bool(tensor.IsVariable()) and stored is None,
-            None if stored is None else self._value(name, shape, kind, stored, sparse),
-            0 if stored is None or sparse else self._zero_channels(shape, kind, stored),
+            sparse,
         )
-
-    def _value(
-        self, name: str, shape: tuple[int, ...], kind: str, stored: NDArray[Any], sparse: bool
-    ) -> NDArray[Any] | None:
-        if kind not in TYPE_BITS:
-            return None
-        size = -(-prod(shape) * TYPE_BITS[kind] // 8)
-        if len(stored) < size and not sparse:
-            raise self.damaged(f"constant {name!r} of shape {list(shape)} has {len(stored)} of {size} bytes")
-        if kind not in NUMPY_OF_TYPE or prod(shape) > VALUE_LIMIT or sparse:
-            return None
-        return stored[:size].view(NUMPY_OF_TYPE[kind]).reshape(shape)
-
-    def _zero_channels(self, shape: tuple[int, ...], kind: str, stored: NDArray[Any]) -> int:
-        if len(shape) != 4 or kind not in ("FLOAT32", "FLOAT16", "INT8"):
-            return 0
-        return zero_channels(stored[: prod(shape) * TYPE_BITS[kind] // 8].tobytes(), shape[0])
 
     def _operator(self, operator: Any) -> TfliteOperator:
         index = int(operator.OpcodeIndex())

@@ -42,7 +42,7 @@ def infer_loop(inference: Inference, node: OnnxNode) -> None:
     same = [k for k in range(count) if original.output[1 + k].name == original.input[2 + k].name]
     graph = localised(original, inference.tensors, {original.input[2 + k].name: firsts[k] for k in same})
     inputs = [info.name for info in graph.input]
-    bounds = _bounds(inference, node, count)
+    bounds = _bounds(inference, node)
     _declare_loop_inputs(inference, node, inputs, same, bounds)
     body = resolved_body(inference, node, "body", graph, inputs)
     going_on = inference.facts[body.results[0]]
@@ -68,7 +68,7 @@ def infer_loop(inference: Inference, node: OnnxNode) -> None:
     finish_loop(inference, node, control, shapes)
 
 
-def _bounds(inference: Inference, node: OnnxNode, count: int) -> IterationBounds:
+def _bounds(inference: Inference, node: OnnxNode) -> IterationBounds:
     limit: int | None = None
     if node.input(0):
         fact = inference.facts[node.input(0)]
@@ -82,17 +82,7 @@ def _bounds(inference: Inference, node: OnnxNode, count: int) -> IterationBounds
             least = 0
         elif not fact.array.all():
             limit = 0
-    declared = _declared_slices(inference, node, count) if limit is None else None
-    return IterationBounds(limit, least, declared)
-
-
-def _declared_slices(inference: Inference, node: OnnxNode, count: int) -> int | None:
-    """The first axis that the file declares for one of the results after the ``count`` carried ones."""
-    for name in node.outputs[count:]:
-        _, shape = inference.declared.get(name, (0, None))
-        if name and shape:
-            return shape[0]
-    return None
+    return IterationBounds(limit, least)
 
 
 def _declare_loop_inputs(
@@ -106,7 +96,7 @@ def _declare_loop_inputs(
     for k, name in enumerate(carried):
         if k not in same:
             facts[name] = _first_value(inference, node, node.inputs[2 + k], name)
-    known = (bounds.declared or 1) if bounds.limit is None else bounds.limit
+    known = 1 if bounds.limit is None else bounds.limit
     last = max(0, inference.iterations.get(node.name, known) - 1)
     inference.examples[counter] = _array(last)
 
@@ -135,8 +125,9 @@ def _known_condition(name: str) -> Fact:
 
 def infer_scan(inference: Inference, node: OnnxNode) -> None:
     """Append the node with its body, and add facts of its outputs."""
-    batched = inference.opsets[""] < 9  # then a batch is the first axis of every operand
-    operands = node.inputs[1:] if batched else node.inputs
+    if inference.opsets[""] < 9:
+        raise fault(node, "its operands are batches", "export it with operator set 9 or newer")
+    operands = node.inputs
     scans = node.integer("num_scan_inputs", 0)
     count = len(operands) - scans
     if scans < 1 or count < 0:
@@ -154,11 +145,7 @@ def infer_scan(inference: Inference, node: OnnxNode) -> None:
     control = ControlFlow(
         (Subgraph("body", body.nodes, ()),), most, most, "", carried, scanned=scanned, stacked=stacked
     )
-    batch = (1,) if batched else ()
-    shapes = {
-        t.whole: (*batch, *_stacked_shape(node, inference.facts[t.piece].shape, t, most, count))
-        for t in stacked
-    }
+    shapes = {t.whole: _stacked_shape(node, inference.facts[t.piece].shape, t, most, count) for t in stacked}
     finish_loop(inference, node, control, shapes)
 
 
@@ -166,13 +153,10 @@ def _declare_scan_inputs(
     inference: Inference, node: OnnxNode, operands: Mapping[str, str], count: int
 ) -> int:
     """Add facts of the body's inputs, ``count`` carried tensors and slices; the number of slices."""
-    batched = inference.opsets[""] < 9
     slices: set[int] = set()
     for k, (inside, name) in enumerate(operands.items()):
         fact = inference.facts[name]
-        if batched and (not fact.shape or fact.shape[0] != 1):
-            raise fault(node, f"its operand {name!r} is a batch", "export it with operator set 9 or newer")
-        shape = fact.shape[1:] if batched else fact.shape
+        shape = fact.shape
         if k >= count:
             axis = _axis(node, "scan_input_axes", k - count, len(shape))
             slices.add(shape[axis])

@@ -30,13 +30,11 @@ class AskedIterations(Protocol):
 class IterationBounds:
     """What the file says of a loop's iterations, None where it says nothing.
 
-    ``limit`` is its iteration count; ``least`` is 0 where data decide whether it runs at all; ``declared``
-    is the number of slices that the file declares of a result, asked for only without a ``limit``.
+    ``limit`` is its iteration count; ``least`` is 0 where data decide whether it runs at all.
     """
 
     limit: int | None
     least: int | None
-    declared: int | None
 
 
 def loop_iterations(
@@ -59,12 +57,8 @@ def loop_iterations(
             what = f"it makes at most {limit} iterations, not {given}"
             raise fault(node, what, "give fewer in --iterations")
         return given, given
-    most = (bounds.declared or ASSUMED_ITERATIONS) if limit is None else limit
+    most = ASSUMED_ITERATIONS if limit is None else limit
     sets_it = f"(--iterations {node.name}={most} sets it)"
-    if limit is None and bounds.declared is not None:
-        what = f"it makes {bounds.declared} iterations: the file declares as many slices of its result"
-        asked.notes.append(f"{node.label}: {what} {sets_it}")
-        return bounds.declared, bounds.declared
     if limit is None:
         what = f"the file does not say how many iterations it makes; {most} are assumed"
         asked.notes.append(f"{node.label}: {what} {sets_it}")

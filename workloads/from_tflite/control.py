@@ -71,8 +71,8 @@ def loop(at: SubgraphContext, op: TfliteOperator) -> None:
 def _bounds(begins: Fact, counted: CountedIterations | None) -> IterationBounds:
     """What is known from the condition before the loop: that it does not run, or only that it may not."""
     if begins.constant and begins.array is not None:
-        return IterationBounds(None if begins.array.all() else 0, None, None)
-    return IterationBounds(None, None if counted is not None and counted.exact else 0, None)
+        return IterationBounds(None if begins.array.all() else 0, None)
+    return IterationBounds(None, None if counted is not None and counted.exact else 0)
 
 
 def _pass_on(at: SubgraphContext, op: TfliteOperator, first: Sequence[str]) -> None:

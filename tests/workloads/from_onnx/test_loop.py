@@ -13,7 +13,6 @@ from chipmodel.model.program import Loop, Op, ops
 from tests.workloads.from_onnx.support_models import ints, load, model, node, numpy_helper
 from tests.workloads.from_onnx.support_subgraphs import (
     GO_ON,
-    INT64,
     NO,
     body,
     info,
@@ -151,22 +150,6 @@ def test_the_largest_integer_is_no_limit(tmp_path: Path) -> None:
     inner = body([GO_ON, node("Add", "h x", "n")], "still n", "h")
     made = model([looped("m _ x", "y", inner)], {"x": [4]}, "y", {"m": numpy.array((1 << 63) - 1)})
     assert only(load(tmp_path, made), Loop).iterations == ASSUMED_ITERATIONS
-
-
-def test_the_declared_shape_of_a_stack_gives_the_iterations(tmp_path: Path) -> None:
-    inner = body([GO_ON, node("Add", "h x", "n")], "still n n2".replace("n2", "n"), "h")
-    inner.node.append(node("Identity", "n", "p"))
-    inner.output[2].name = "p"
-    made = model(
-        [looped("m _ x", "_ piled", inner), node("Abs", "piled", "z")],
-        {"x": [4], "m": []},
-        "z",
-        types={"m": INT64},
-        declared={"piled": [7, 4]},
-    )
-    program = load(tmp_path, made)
-    assert only(program, Loop).iterations == 7
-    assert "makes 7 iterations" in program.notes[0]
 
 
 def test_shapes_that_depend_on_the_iteration_are_those_of_the_last(tmp_path: Path) -> None:

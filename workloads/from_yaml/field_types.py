@@ -14,23 +14,9 @@ MAX_COUNT = 1 << 40
 KeyPath = tuple[str | int, ...]
 """The keys and indices that lead to a value in the file."""
 
-Dtype = Literal[
-    "bool",
-    "int4",
-    "uint4",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "float16",
-    "bfloat16",
-    "int32",
-    "uint32",
-    "float32",
-    "int64",
-    "uint64",
-    "float64",
-]
+NarrowType = Literal["bool", "int4", "uint4", "int8", "uint8", "int16", "uint16", "float16", "bfloat16"]
+WideType = Literal["int32", "uint32", "float32", "int64", "uint64", "float64"]
+Dtype = Literal[NarrowType, WideType]
 Activation = Literal["relu", "relu6", "leaky_relu", "hard_sigmoid", "hard_swish", "sigmoid", "tanh", "silu"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.:/-]*$"
@@ -38,12 +24,16 @@ BYTES_PATTERN = r"^\s*[0-9]+(,[0-9]{3})*(\.[0-9]+)? *(([KkMmGg][Ii])?[Bb])?\s*$"
 
 
 def _form(value: Any) -> str:
-    """The way in which a value is written: the tags of the unions below."""
     if isinstance(value, list):
         return "(list)"
     if isinstance(value, dict):
         return "(mapping)"
     return "(text)" if isinstance(value, str) else "(number)"
+
+
+def written_as(*forms: str) -> Discriminator:
+    """Tell the alternatives of a union by the way in which a value is written; any other is the first one."""
+    return Discriminator(lambda value: form if (form := _form(value)) in forms else forms[0])
 
 
 # Names are checked by the loader, whose message says what a name may look like.
@@ -57,25 +47,23 @@ Shape = Annotated[list[Count], Field(min_length=1, max_length=8)]
 Bytes = Annotated[
     Annotated[Count, Tag("(number)")]
     | Annotated[str, Tag("(text)"), WithJsonSchema({"type": "string", "pattern": BYTES_PATTERN})],
-    Discriminator(lambda v: "(text)" if isinstance(v, str) else "(number)"),
+    written_as("(number)", "(text)"),
 ]
 Extent = Annotated[
     Annotated[Count, Tag("(number)")]
     | Annotated[list[Count], Field(min_length=1, max_length=2), Tag("(list)")],
-    Discriminator(lambda v: "(list)" if isinstance(v, list) else "(number)"),
+    written_as("(number)", "(list)"),
 ]
 Margin = Annotated[
     Annotated[Natural, Tag("(number)")]
     | Annotated[list[Natural], Field(min_length=1, max_length=2), Tag("(list)")],
-    Discriminator(lambda v: "(list)" if isinstance(v, list) else "(number)"),
+    written_as("(number)", "(list)"),
 ]
 Padding = Annotated[
     Annotated[Natural, Tag("(number)")]
     | Annotated[Literal["same", "valid"], Tag("(text)")]
     | Annotated[list[Natural], Field(min_length=2, max_length=4), Tag("(list)")],
-    Discriminator(
-        lambda v: "(list)" if isinstance(v, list) else "(text)" if isinstance(v, str) else "(number)"
-    ),
+    written_as("(number)", "(text)", "(list)"),
 ]
 
 
@@ -93,12 +81,12 @@ TensorSpec = Annotated[
     | Annotated[Count, Tag("(number)")]
     | Annotated[str, Tag("(text)"), WithJsonSchema({"type": "string", "pattern": BYTES_PATTERN})]
     | Annotated[ShapedTensor, Tag("(mapping)")],
-    Discriminator(_form),
+    written_as("(number)", "(list)", "(text)", "(mapping)"),
 ]
 
 NamesIn = Annotated[
     Annotated[Name, Tag("(text)")] | Annotated[list[Name], Tag("(list)")],
-    Discriminator(lambda v: "(list)" if isinstance(v, list) else "(text)"),
+    written_as("(text)", "(list)"),
 ]
 
 

@@ -31,6 +31,9 @@ from workloads.from_yaml.field_types import (
     WindowedOp,
 )
 
+Curve = Literal["relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hard_sigmoid", "hard_swish"]
+Function = Literal["sigmoid", "tanh", "exp", "log", "sqrt", "abs", "neg", "clip", "round"]
+
 
 class ConvOp(WindowedOp):
     """1-D or 2-D convolution, grouped or not."""
@@ -114,25 +117,7 @@ class RecurrentOp(WeightedOp):
 class UnaryOp(InPlaceOp):
     """One input, element by element."""
 
-    op: Literal[
-        "relu",
-        "relu6",
-        "leaky_relu",
-        "elu",
-        "gelu",
-        "silu",
-        "hard_sigmoid",
-        "hard_swish",
-        "sigmoid",
-        "tanh",
-        "exp",
-        "log",
-        "sqrt",
-        "abs",
-        "neg",
-        "clip",
-        "round",
-    ]
+    op: Literal[Curve, Function]
     in_: Name | None = Field(None, alias="in")
     """Tensor that it reads; by default the output of the op before."""
 
@@ -310,31 +295,7 @@ class CustomOp(NpuOp):
     """Equal, independent parts that it may be split into where memory is short."""
 
 
-SimpleOp = (
-    ConvOp
-    | DepthwiseConvOp
-    | TransposedConvOp
-    | DenseOp
-    | MatmulOp
-    | PoolOp
-    | GlobalPoolOp
-    | RecurrentOp
-    | UnaryOp
-    | BinaryOp
-    | NormalisationOp
-    | PreluOp
-    | AlongAxisOp
-    | ConcatOp
-    | SplitOp
-    | SliceOp
-    | TransposeOp
-    | PadOp
-    | ResizeOp
-    | SpaceDepthOp
-    | ReduceOp
-    | ViewOp
-    | EmbeddingOp
-    | CopyOp
-    | CastOp
-    | CustomOp
-)
+Layer = ConvOp | DepthwiseConvOp | TransposedConvOp | DenseOp | MatmulOp | PoolOp | GlobalPoolOp | RecurrentOp
+Calculation = UnaryOp | BinaryOp | NormalisationOp | PreluOp | AlongAxisOp
+Movement = ConcatOp | SplitOp | SliceOp | TransposeOp | PadOp | ResizeOp | SpaceDepthOp
+SimpleOp = Layer | Calculation | Movement | ReduceOp | ViewOp | EmbeddingOp | CopyOp | CastOp | CustomOp

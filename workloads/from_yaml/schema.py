@@ -25,6 +25,7 @@ from workloads.from_yaml.field_types import (
     ShapedTensor,
     TensorSpec,
     Title,
+    written_as,
 )
 from workloads.from_yaml.op_models import SimpleOp
 
@@ -94,10 +95,6 @@ class LoopOp(NamedOp):
     """The ops of one iteration, in execution order."""
 
 
-def _form_of_arm(value: Any) -> str:
-    return "(mapping)" if isinstance(value, dict) else "(list)"
-
-
 def _form_of_iterations(value: Any) -> str:
     if not isinstance(value, dict):
         return "(number)"
@@ -107,7 +104,8 @@ def _form_of_iterations(value: Any) -> str:
 
 
 AnyArm = Annotated[
-    Annotated[list["AnyOp"], Tag("(list)")] | Annotated[IfArm, Tag("(mapping)")], Discriminator(_form_of_arm)
+    Annotated[list["AnyOp"], Tag("(list)")] | Annotated[IfArm, Tag("(mapping)")],
+    written_as("(list)", "(mapping)"),
 ]
 
 # The numbers of iterations are checked by the loader, whose message says what is wrong with one.

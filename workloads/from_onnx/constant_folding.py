@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from workloads.from_onnx.graph import LIMIT, Fact, OnnxNode
-from workloads.from_onnx.onnx_package import GraphProto, module
+from workloads.from_onnx.onnx_package import FAULTS, GraphProto, module
 from workloads.from_onnx.operator_table import operators
 
 if TYPE_CHECKING:
@@ -21,16 +21,7 @@ FIRST_EVALUATED = {"Constant": 12, "DequantizeLinear": 19}
 """Operators whose first versions ONNX's reference implementation lacks, and the first that it has; where they
 are defined they compute the same."""
 
-EVALUATION_FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+EVALUATION_FAULTS = (*FAULTS, AssertionError, AttributeError, ImportError)
 """Exceptions of ONNX's reference implementation for values or variants that it does not support."""
 
 

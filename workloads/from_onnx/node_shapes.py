@@ -9,7 +9,7 @@ from dataclasses import replace
 from chipmodel.records import dataclass
 from workloads.from_onnx.contrib_shapes import STANDARD_FORM, Outputs, contrib_outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
-from workloads.from_onnx.onnx_package import TensorProto, TypeProto, module
+from workloads.from_onnx.onnx_package import FAULTS, TensorProto, TypeProto, module
 from workloads.from_onnx.operator_table import FORMS, operators
 
 SAME_AS_INPUT = operators("same_as_first")
@@ -22,7 +22,6 @@ ON_INTEGERS = frozenset(form.op for (_, name), form in FORMS.items() if name.sta
 FLOAT = 1
 MOST_SHOWN = 8
 """Elements of a constant that a message shows."""
-FAULTS = (RuntimeError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
 def schema_outputs(node: OnnxNode, facts: Mapping[str, Fact], opsets: Mapping[str, int]) -> Outputs:

@@ -27,6 +27,9 @@ TypeProto = Any
 ValueInfoProto = Any
 Schema = Any
 
+FAULTS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+"""Exceptions of packages that read, infer or compute, for what is damaged or what they do not support."""
+
 
 @cache
 def module(name: str) -> Any:

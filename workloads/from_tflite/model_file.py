@@ -17,6 +17,7 @@ from chipmodel.errors import BadInput, Place
 from chipmodel.records import dataclass
 from workloads.build.element_types import NUMPY_OF_TYPE, TYPE_BITS
 from workloads.build.shapes import zero_channels
+from workloads.from_onnx.onnx_package import FAULTS
 from workloads.from_tflite.schema import CUSTOM, IDENTIFIER, names_of, package
 
 if TYPE_CHECKING:
@@ -30,17 +31,7 @@ EXPORT_AGAIN = "convert or copy the file again"
 
 Item = TypeVar("Item")
 
-DAMAGE = (
-    struct.error,
-    IndexError,
-    KeyError,
-    ValueError,
-    TypeError,
-    OverflowError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-)
+DAMAGE = (*FAULTS, struct.error, AttributeError, MemoryError)
 """What generated readers raise for offsets that lead nowhere."""
 
 

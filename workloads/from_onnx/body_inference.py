@@ -145,7 +145,7 @@ def _shaped_arms(inference: Inference, node: OnnxNode, names: Sequence[str]) -> 
                 raise inference.refused[node.name, name]
             bodies.append(body)
         except Unshaped as error:
-            if inference.strict or (name == names[-1] and not bodies):
+            if inference.reading.strict or (name == names[-1] and not bodies):
                 raise
             del inference.notes[notes:]
             inference.notes.append(

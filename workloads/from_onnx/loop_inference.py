@@ -50,7 +50,8 @@ def infer_loop(inference: Inference, node: OnnxNode) -> None:
     moving = tuple(CarriedTensor(*names, "") for names in pairs)
     inside = LoopBody(body.nodes, moving, inference.facts, inputs[0])
     counted = counted_iterations(inside, body.results[0])
-    least, most = loop_iterations(inference, node, going_on, bounds, counted)
+    inference.loops.add(node.name)
+    least, most = loop_iterations(inference.reading, inference.notes, node, going_on, bounds, counted)
     for k in same:
         if output_name(node, k):
             inference.alias(node, firsts[k], output_name(node, k))
@@ -97,7 +98,7 @@ def _declare_loop_inputs(
         if k not in same:
             facts[name] = _first_value(inference, node, node.inputs[2 + k], name)
     known = 1 if bounds.limit is None else bounds.limit
-    last = max(0, inference.iterations.get(node.name, known) - 1)
+    last = max(0, inference.reading.iterations.get(node.name, known) - 1)
     inference.examples[counter] = _array(last)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Collection
 
+from chipmodel.errors import BadInput
+from chipmodel.files.suggestions import shown, suggest
 from chipmodel.records import dataclass
+from workloads.build.read_options import Reading
 from workloads.from_onnx.counted_loops import CountedIterations
 from workloads.from_onnx.graph import Fact, OnnxNode, fault
 
@@ -13,17 +15,6 @@ ASSUMED_ITERATIONS = 10
 """Iterations of a loop for which the file gives neither a number nor a limit (assumed)."""
 MAX_ITERATIONS = 1_000_000
 """A larger limit is taken as none: exporters write the largest integer for "no limit" (assumed)."""
-
-
-class AskedIterations(Protocol):
-    """The option ``--iterations`` by names of nodes, which of them were used, and the notes."""
-
-    @property
-    def iterations(self) -> Mapping[str, int]: ...
-    @property
-    def iterations_used(self) -> set[str]: ...
-    @property
-    def notes(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +29,21 @@ class IterationBounds:
 
 
 def loop_iterations(
-    asked: AskedIterations,
+    reading: Reading,
+    notes: list[str],
     node: OnnxNode,
     going_on: Fact,
     bounds: IterationBounds,
     counted: CountedIterations | None,
 ) -> tuple[int, int]:
-    """The smallest and the largest number of iterations, with a note on what was assumed.
+    """The smallest and the largest number of iterations that a loop makes, with a note on what was assumed.
 
     ``going_on`` is whether the loop goes on after an iteration. Raises BadInput where the user asks for more
     iterations than the file allows.
     """
     limit = _limit(going_on, bounds, counted)
-    given = asked.iterations.get(node.name)
+    given = reading.iterations.get(node.name)
     if given is not None:
-        asked.iterations_used.add(node.name)
         if limit is not None and given > limit:
             what = f"it makes at most {limit} iterations, not {given}"
             raise fault(node, what, "give fewer in --iterations")
@@ -61,7 +52,7 @@ def loop_iterations(
     sets_it = f"(--iterations {node.name}={most} sets it)"
     if limit is None:
         what = f"the file does not say how many iterations it makes; {most} are assumed"
-        asked.notes.append(f"{node.label}: {what} {sets_it}")
+        notes.append(f"{node.label}: {what} {sets_it}")
     known = going_on.constant or (counted is not None and counted.exact and limit is not None)
     if known and bounds.least is None:
         return most, most
@@ -69,7 +60,7 @@ def loop_iterations(
     if limit is not None and least < most:
         what = "its number of iterations depends on data; "
         what += f"each number from {least} to {most} is taken as equally likely"
-        asked.notes.append(f"{node.label}: {what} {sets_it}")
+        notes.append(f"{node.label}: {what} {sets_it}")
     return least, most
 
 
@@ -80,3 +71,11 @@ def _limit(going_on: Fact, bounds: IterationBounds, counted: CountedIterations |
         limit = counted.most if limit is None else min(limit, counted.most)
     ends = going_on.constant and going_on.array is not None and not going_on.array.all()
     return 1 if ends and limit != 0 else limit
+
+
+def check_iterations(reading: Reading, loops: Collection[str]) -> None:
+    """Refuse iterations that the user gives to what is not a loop."""
+    for name in reading.iterations:
+        if name not in loops:
+            what = f"--iterations names {shown(name)}, which is not a loop of the model"
+            raise BadInput(what, hint=suggest(name, sorted(loops), "its loops are") or "it has no loop")

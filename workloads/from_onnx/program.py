@@ -9,7 +9,7 @@ batch norms and activations into the op before them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Unpack
@@ -26,6 +26,7 @@ from workloads.from_onnx.graph_view import view_of
 from workloads.from_onnx.input_shapes import bind_inputs
 from workloads.from_onnx.input_values import given_inputs, shapes_by_values
 from workloads.from_onnx.loop_inference import infer_loop, infer_scan
+from workloads.from_onnx.loop_iterations import check_iterations
 from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.node_reading import read_nodes
 from workloads.from_onnx.onnx_file import initializers, not_text, opsets, parse_model, read_model
@@ -123,10 +124,8 @@ def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[
         names=names,
         tensors=tensors,
         control_handlers={"If": infer_branch, "Loop": infer_loop, "Scan": infer_scan},
-        iterations=options.iterations,
-        strict=options.strict,
+        reading=options,
         refused=file.refused,
-        deadline=options.deadline,
         sizes={n: s for n, s in options.shapes.items() if n not in inputs and n not in symbols},
     )
     inference.run(live_nodes(nodes, wanted))
@@ -135,10 +134,7 @@ def _resolved(file: _ModelFile, options: Reading) -> tuple[list[OnnxNode], dict[
         if name not in inference.sizes_used:
             what = f"--shape names {name!r}, which is not an input; its shape follows from the inputs"
             raise BadInput(what, hint="leave it out")
-    for name in options.iterations:
-        if name not in inference.iterations_used:
-            what = f"--iterations names {name!r}, which is not a loop of the model"
-            raise BadInput(what, hint=_loops(inference.nodes))
+    check_iterations(options, inference.loops)
     return inference.nodes, facts
 
 
@@ -159,14 +155,3 @@ def _outputs(graph: GraphProto, facts: Mapping[str, Fact]) -> list[str]:
     if not names:
         raise BadInput("the model has no output", hint="export the model again")
     return [name for name in names if not facts[name].constant]
-
-
-def _loops(nodes: Sequence[OnnxNode]) -> str:
-    def names(nodes: Sequence[OnnxNode]) -> Iterator[str]:
-        for node in nodes:
-            if node.control is not None:
-                yield from [repr(node.name)] if len(node.control.bodies) == 1 else []
-                for body in node.control.bodies:
-                    yield from names(body.nodes)
-
-    return f"there are: {', '.join(names(nodes)) or 'none'}"

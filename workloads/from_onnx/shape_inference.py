@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from chipmodel.errors import BadInput, Unshaped
-from solvers.core.deadline import NO_DEADLINE, Deadline
-from workloads.build.read_options import READ
+from workloads.build.read_options import READ, Reading
 from workloads.from_onnx.constant_folding import evaluate, folded_without_values
 from workloads.from_onnx.contrib_shapes import Outputs
 from workloads.from_onnx.graph import Fact, OnnxNode, fault, unfit
@@ -50,16 +49,14 @@ class Inference:
     """Names of tensors that are in use: of the main graph and of the sub-graphs seen so far."""
     control_handlers: Mapping[str, ControlHandler]
     """The handlers of If, Loop and Scan, by operator."""
-    iterations: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The option ``--iterations``, by the name of the loop's node."""
-    strict: bool = False
-    deadline: Deadline = NO_DEADLINE
+    reading: Reading = field(default_factory=Reading)
     nodes: list[OnnxNode] = field(default_factory=list[OnnxNode])
     unknown: dict[str, OnnxNode] = field(default_factory=dict[str, OnnxNode])
     """Tensors of unknown shape, with the nodes that make them."""
     examples: dict[str, Any] = field(default_factory=dict[str, Any])
     """The value of a tensor in one iteration of a loop, for shapes that depend on it."""
-    iterations_used: set[str] = field(default_factory=set[str])
+    loops: set[str] = field(default_factory=set[str])
+    """Names of loops."""
     sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """The option ``--shape``, by the names of tensors that nodes make."""
     sizes_used: set[str] = field(default_factory=set[str])
@@ -69,7 +66,7 @@ class Inference:
     def run(self, nodes: Sequence[OnnxNode]) -> None:
         """Add a fact for each output of each node. Raises TimeIsOver."""
         for node in nodes:
-            self.deadline.require(READ)
+            self.reading.deadline.require(READ)
             control = None if node.domain else self.control_handlers.get(node.op)
             self.require(name for name in (node.inputs if control else node.reads) if name)
             if control:
@@ -95,7 +92,7 @@ class Inference:
 
     def approximate(self, node: OnnxNode, what: str) -> None:
         """Note what is only approximated; with ``strict``, refuse it."""
-        if self.strict:
+        if self.reading.strict:
             raise fault(node, what, "leave out --strict to accept the approximation")
         self.notes.append(f"{node.label}: {what}")
 

@@ -59,13 +59,9 @@ class ImportState:
     """The constant that was first stored in a buffer, by its number."""
     states: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Tensors that keep their value from run to run: their value before the run, and the last one."""
-    iterations_used: set[str] = field(default_factory=set[str])
+    loops: set[str] = field(default_factory=set[str])
+    """Names of loops."""
     depth: int = 0
-
-    @property
-    def iterations(self) -> Mapping[str, int]:
-        """The option ``--iterations``, by the loop's output."""
-        return self.reading.iterations
 
     def fact_name(self, name: str) -> str:
         """A name for a tensor that no other has."""

@@ -59,7 +59,8 @@ def loop(at: SubgraphContext, op: TfliteOperator) -> None:
     inside_loop = LoopBody(graph.nodes, carried, facts, asks_first=True)
     counted = counted_iterations(inside_loop, going_on)
     bounds = _bounds(facts[before.name(before.graph.outputs[0])], counted)
-    least, most = loop_iterations(at.state, node, facts[going_on], bounds, counted)
+    at.state.loops.add(node.name)
+    least, most = loop_iterations(at.state.reading, at.state.notes, node, facts[going_on], bounds, counted)
     if most == 0:
         _pass_on(at, op, first)
         return

@@ -7,7 +7,7 @@ turns those into ops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -18,8 +18,9 @@ from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.read_options import Reading, ReadOptions
 from workloads.from_onnx import control_lowering
-from workloads.from_onnx.graph import ArmRefused, OnnxNode, live_nodes
+from workloads.from_onnx.graph import ArmRefused, live_nodes
 from workloads.from_onnx.graph_view import view_of
+from workloads.from_onnx.loop_iterations import check_iterations
 from workloads.from_onnx.lowering import OnnxLowering
 from workloads.from_onnx.ops import attention, conv, data_movement, elementwise, matrix, norm
 from workloads.from_onnx.rewriting import rewritten
@@ -70,7 +71,7 @@ def _program(state: ImportState, path: Path) -> Program:
     at = SubgraphContext(state, graph)
     inputs = [at.name(number) for number in graph.inputs]
     translate(at)
-    _check_iterations(state, at.nodes)
+    check_iterations(state.reading, state.loops)
     outputs = [at.name(number) for number in graph.outputs]
     after = [last for first, last in state.states.values() if last != first]
     kept = [name for name in dict.fromkeys((*outputs, *after)) if not state.facts[name].constant]
@@ -90,14 +91,6 @@ def _program(state: ImportState, path: Path) -> Program:
     known = ((first, last) for first, last in state.states.values() if first != last)
     held = {a: low.values[b].name for a, b in known if a in low.values and b in low.values}
     return replace(builder.build(), states=held)
-
-
-def _check_iterations(state: ImportState, nodes: Sequence[OnnxNode]) -> None:
-    for name in state.iterations:
-        if name not in state.iterations_used:
-            loops = [node.name for node in nodes if node.op == "Loop"]
-            what = f"--iterations names {name!r}, which is not a loop of the model"
-            raise BadInput(what, hint=suggest(name, loops, "there are:") if loops else "there are: none")
 
 
 CONVERT = "convert the model again with this shape"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from math import prod
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Unpack
 
 from chipmodel.errors import BadInput
 from chipmodel.files.sizes import parse_bytes
@@ -13,9 +13,11 @@ from chipmodel.files.suggestions import shown
 from chipmodel.files.yaml_tree import Document
 from chipmodel.model.program import Program, reads
 from chipmodel.model.tree import walk
+from chipmodel.model.work import Vector
 from chipmodel.records import dataclass
-from workloads.build.builder import ProgramBuilder
+from workloads.build.builder import ProgramBuilder, VectorOptions
 from workloads.build.shapes import Padding, Pair, Value
+from workloads.build.tree_builder import EmitOptions
 from workloads.from_yaml.field_types import MAX_COUNT, ActivatedOp, KeyPath, ShapedTensor
 from workloads.from_yaml.names import NameTable
 
@@ -34,6 +36,20 @@ class BuildContext:
     @property
     def x(self) -> Value:
         return self.inputs[0]
+
+    def vector(
+        self, kind: str, shape: Sequence[int] | None = None, **options: Unpack[VectorOptions]
+    ) -> Value:
+        """Append vector work on all operands; ``shape`` is the output's, by default that of the first."""
+        options["outputs"] = self.outputs
+        return self.builder.vector(kind, self.name, self.inputs, shape, **options)
+
+    def emit(
+        self, kind: str, work: Vector, shape: Sequence[int], **options: Unpack[EmitOptions]
+    ) -> tuple[Value, ...]:
+        """Append other vector work on all operands."""
+        options["outputs"] = self.outputs
+        return self.builder.emit(kind, self.name, work, self.inputs, [shape], **options)
 
     def refuse(self, what: str, hint: str, *key: str | int) -> NoReturn:
         """Raise ``BadInput`` at ``key`` of this op."""

@@ -111,17 +111,7 @@ def _(op: models.EmbeddingOp, ctx: BuildContext) -> tuple[Value, ...]:
     # The NPU reads the indices and the rows that they name.
     rows = AlongAxis(0, op.rows)
     work = Vector(out.elements, ctx.x.bytes + out.bytes, out.bytes, ctx.x.elements, attributes=rows)
-    return ctx.builder.emit(
-        "embedding",
-        ctx.name,
-        work,
-        [ctx.x],
-        [out.shape],
-        weights=[table],
-        outputs=ctx.outputs,
-        out_dtype=dtype,
-        gathers=True,
-    )
+    return ctx.emit("embedding", work, out.shape, weights=[table], out_dtype=dtype, gathers=True)
 
 
 # -- element-wise and along an axis ----------------------------------------------------------------
@@ -156,9 +146,7 @@ def _(op: models.NormalisationOp, ctx: BuildContext) -> Value:
     elements, rows, attributes = _normalised(op, ctx)
     dtype = op.weight_dtype or ctx.x.dtype
     weight = ctx.builder.weight(f"{ctx.name}.weight", elements, dtype)
-    return ctx.builder.vector(
-        op.op, ctx.name, [ctx.x], rows=rows, weights=[weight], outputs=ctx.outputs, attributes=attributes
-    )
+    return ctx.vector(op.op, rows=rows, weights=[weight], attributes=attributes)
 
 
 def _normalised(op: models.NormalisationOp, ctx: BuildContext) -> tuple[int, int, Attributes]:
@@ -192,9 +180,7 @@ def _(op: models.AlongAxisOp, ctx: BuildContext) -> Value | tuple[Value, ...]:
     shape = ctx.x.shape
     rows, along = rows_across(shape, axis), AlongAxis(axis, shape[axis])
     if op.op == "softmax":
-        return ctx.builder.vector(
-            "softmax", ctx.name, [ctx.x], rows=rows, outputs=ctx.outputs, attributes=along
-        )
+        return ctx.vector("softmax", rows=rows, attributes=along)
     out = Value(ctx.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
     return _convert("argmax", ctx, out, rows, along)
 
@@ -204,7 +190,7 @@ def _(op: models.ReduceOp, ctx: BuildContext) -> Value:
     axes = {ctx.axis(a, "axes", i) for i, a in enumerate(op.axes)}
     sizes = [1 if i in axes else s for i, s in enumerate(ctx.x.shape) if op.keep or i not in axes]
     over = OverAxes(tuple(sorted(axes)))
-    return ctx.builder.vector(op.op, ctx.name, [ctx.x], sizes or [1], outputs=ctx.outputs, attributes=over)
+    return ctx.vector(op.op, sizes or [1], attributes=over)
 
 
 @build_op.register
@@ -217,6 +203,4 @@ def _convert(
     kind: str, ctx: BuildContext, out: Value, rows: int, attributes: Attributes | None = None
 ) -> tuple[Value, ...]:
     work = Vector(ctx.x.elements, ctx.x.bytes, out.bytes, max(1, rows), attributes=attributes)
-    return ctx.builder.emit(
-        kind, ctx.name, work, [ctx.x], [out.shape], outputs=ctx.outputs, out_dtype=out.dtype
-    )
+    return ctx.emit(kind, work, out.shape, out_dtype=out.dtype)

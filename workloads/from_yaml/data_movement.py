@@ -22,9 +22,7 @@ def _(op: models.ConcatOp, ctx: BuildContext) -> Value:
     shape = (*first[:axis], sum(v.shape[axis] for v in ctx.inputs), *first[axis + 1 :])
     rows = rows_across(first, axis)
     along = AlongAxis(axis, shape[axis])
-    return ctx.builder.vector(
-        "concat", ctx.name, ctx.inputs, shape, rows=rows, outputs=ctx.outputs, attributes=along
-    )
+    return ctx.vector("concat", shape, rows=rows, attributes=along)
 
 
 @build_op.register
@@ -60,7 +58,7 @@ def _(op: models.SliceOp, ctx: BuildContext) -> tuple[Value, ...]:
     starts = tuple(start if i == axis else 0 for i in range(len(shape)))
     ranges = SliceRanges(starts, (1,) * len(shape))
     work = Vector(moved.elements, moved.bytes, moved.bytes, rows, attributes=ranges)
-    return ctx.builder.emit("slice", ctx.name, work, [ctx.x], [shape], outputs=ctx.outputs)
+    return ctx.emit("slice", work, shape)
 
 
 @build_op.register
@@ -70,7 +68,7 @@ def _(op: models.TransposeOp, ctx: BuildContext) -> Value:
         ctx.refuse(what, f"name each of the axes 0 to {len(ctx.x.shape) - 1} once", "order")
     shape = [ctx.x.shape[axis] for axis in op.order]
     order = AxisOrder(tuple(op.order))
-    return ctx.builder.vector("transpose", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=order)
+    return ctx.vector("transpose", shape, attributes=order)
 
 
 @build_op.register
@@ -81,7 +79,7 @@ def _(op: models.PadOp, ctx: BuildContext) -> Value:
             ctx.refuse(what, f"give {len(ctx.x.shape)} numbers, one an axis", key)
     shape = [b + s + a for b, s, a in zip(op.before, ctx.x.shape, op.after, strict=True)]
     margins = Margins(tuple(op.before))
-    return ctx.builder.vector("pad", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=margins)
+    return ctx.vector("pad", shape, attributes=margins)
 
 
 @build_op.register
@@ -97,7 +95,7 @@ def _(op: models.ResizeOp, ctx: BuildContext) -> Value:
     shape = (*ctx.x.shape[:2], *size)
     rounded = op.mode != "nearest" or op.corners != "asymmetric"
     scaling = Scaling(op.mode, op.corners, rounded)
-    return ctx.builder.vector("resize", ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=scaling)
+    return ctx.vector("resize", shape, attributes=scaling)
 
 
 @build_op.register
@@ -114,9 +112,7 @@ def _(op: models.SpaceDepthOp, ctx: BuildContext) -> Value:
         if op.op == "space_to_depth":
             divided = "it must divide height and width"
         ctx.refuse(f"a block of {block} for {list(ctx.x.shape)}", divided, "block")
-    return ctx.builder.vector(
-        op.op, ctx.name, [ctx.x], shape, outputs=ctx.outputs, attributes=PixelBlocks(block)
-    )
+    return ctx.vector(op.op, shape, attributes=PixelBlocks(block))
 
 
 @build_op.register

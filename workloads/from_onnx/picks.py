@@ -1,8 +1,4 @@
-"""Read one index of an axis as a slice: a Gather with a constant index, as exporters write ``y[-1]``.
-
-If a Concat has put that axis together, the index is in one of its operands, and the others are not needed for
-it: PyTorch joins the last states of all recurrent layers, of which a classifier takes one.
-"""
+"""Read one index of an axis as a slice: a Gather with a constant index, as exporters write ``y[-1]``."""
 
 from __future__ import annotations
 
@@ -49,13 +45,4 @@ def _pick(view: GraphView, node: OnnxNode) -> _Pick | None:
     if at is None or not shape:
         return None
     axis = node.integer("axis", 0) % len(shape)
-    index = int(at) % shape[axis] if shape[axis] else 0
-    joins = view.producers.get(node.input(0))
-    if joins is None or joins.op != "Concat" or joins.domain or joins.integer("axis", 0) % len(shape) != axis:
-        return _Pick(node.input(0), axis, index)
-    for name in joins.inputs:
-        size = view.facts[name].shape[axis]
-        if index < size:
-            return None if view.facts[name].constant else _Pick(name, axis, index)
-        index -= size
-    return None
+    return _Pick(node.input(0), axis, int(at) % shape[axis] if shape[axis] else 0)

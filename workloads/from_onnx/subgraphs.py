@@ -9,9 +9,9 @@ from workloads.from_onnx.graph import ControlFlow, OnnxNode, Subgraph, unique_na
 from workloads.from_onnx.onnx_package import GraphProto, inner_graphs, module
 
 
-def outside(body: Iterable[OnnxNode], results: Iterable[str], inputs: Iterable[str] = ()) -> tuple[str, ...]:
+def outside(body: Iterable[OnnxNode], results: Iterable[str]) -> tuple[str, ...]:
     """The tensors of the surrounding graph that ``body`` reads, or that are its results unchanged."""
-    own = {*inputs}
+    own: set[str] = set()
     names: dict[str, None] = {}
     for node in body:
         names.update(dict.fromkeys(name for name in node.reads if name not in own))

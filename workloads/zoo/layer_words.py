@@ -81,7 +81,8 @@ def _inverted(net: ProgramBuilder, own: str, ends: tuple[Value, int], stride: in
     hidden, kernel = given.get("h", x.shape[1] * given.get("t", 1)), given.get("k", 3)
     y = net.conv(f"{own}.expand", x, hidden, 1) if hidden != x.shape[1] else x
     y = _curved(net, f"{own}.expand", y, given) if hidden != x.shape[1] else y
-    y = layers.depthwise(net, f"{own}.depthwise", y, kernel, stride, None if "p" in given else "same")
+    around = {"p": kernel // 2} if "p" in given else {}
+    y = depthwise(net, f"{own}.depthwise", y, 0, {"k": kernel, "s": stride, **around})
     y = _curved(net, f"{own}.depthwise", y, given)
     if "e" in given:
         y = layers.excited(net, own, y, layers.divisible(y.shape[1] / given["e"]))

@@ -80,7 +80,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import catalogue
 from workloads.zoo.layer_words import JOINS, SIZED, WINDOWED, Letters, cast, function, matched
-from workloads.zoo.layers import add, classified, divisible, image, split
+from workloads.zoo.layers import add, classified, divisible, split
 
 OptionValues = Mapping[str, int | float | str]
 Words = Mapping[str, Callable[["LayeredNetwork", str, Sequence[str]], Value]]
@@ -182,7 +182,7 @@ class LayeredNetwork:
     def now(self) -> Value:
         """The tensor so far, at first an image of three channels."""
         if self.x is None:
-            self.x = image(self.net, self.size)
+            self.x = self.net.input("input", (1, 3, self.size, self.size))
         return self.x
 
     def _name(self, kind: str) -> str:

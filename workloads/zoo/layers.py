@@ -7,18 +7,7 @@ from math import prod
 
 from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
 from workloads.build.builder import ProgramBuilder
-from workloads.build.shapes import Padding, Value
-
-
-def image(net: ProgramBuilder, size: int, channels: int = 3) -> Value:
-    """The input of a vision network: one square image, ``(1, channels, size, size)``."""
-    return net.input("input", (1, channels, size, size))
-
-
-def classifier(net: ProgramBuilder, name: str, x: Value, classes: int, *, bias: bool = True) -> Value:
-    """Global average pooling, then one dense layer: ``(1, classes)``."""
-    pooled = net.pool("avgpool", x, None, kind="average_pool") if x.shape[2:] != (1, 1) else x
-    return net.dense(name, net.flatten(pooled), classes, bias=bias)
+from workloads.build.shapes import Value
 
 
 def softmax(net: ProgramBuilder, x: Value, name: str = "softmax") -> Value:
@@ -29,20 +18,13 @@ def softmax(net: ProgramBuilder, x: Value, name: str = "softmax") -> Value:
 def classified(
     net: ProgramBuilder, name: str, x: Value, classes: int, head: str, *, bias: bool = True
 ) -> Value:
-    """A classifier that ends in ``logits``, or in a ``softmax``: a sigmoid where there is one class."""
-    scores = classifier(net, name, x, classes, bias=bias)
+    """Global average pooling and one dense layer, ``(1, classes)``, which is the result if ``head`` is
+    ``logits``; else a softmax, or a sigmoid where there is one class."""
+    pooled = net.pool("avgpool", x, None, kind="average_pool") if x.shape[2:] != (1, 1) else x
+    scores = net.dense(name, net.flatten(pooled), classes, bias=bias)
     if head == "logits":
         return scores
     return softmax(net, scores) if classes > 1 else net.elementwise("sigmoid", "sigmoid", [scores])
-
-
-def depthwise(
-    net: ProgramBuilder, name: str, x: Value, kernel: int = 3, stride: int = 1, pad: Padding | None = None
-) -> Value:
-    """A depthwise convolution; by default with the padding that keeps the size at stride 1."""
-    channels = x.shape[1]
-    around = kernel // 2 if pad is None else pad
-    return net.conv(name, x, channels, kernel, stride=stride, pad=around, groups=channels)
 
 
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:

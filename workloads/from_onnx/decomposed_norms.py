@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_NODES = 48
 """Nodes of one norm (assumed; those of TensorFlow are 11, each with two of quantisation 33)."""
+MOST_AROUND = 8 * MOST_NODES
+"""Nodes from the first on among which the others are (assumed; limits time)."""
 ROWS, COLUMNS = 3, 5
 """The size of the probe: a scale and a bias follow from two rows, and the third one tells if they are."""
 QUANTISATION = frozenset(["QuantizeLinear", "DequantizeLinear"])
@@ -49,12 +50,11 @@ BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
 def join_norms(view: GraphView, nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     """``nodes`` with one node for each norm over the same axes throughout, with its scale and bias where it
     has them, whose intermediate tensors nothing else reads."""
-    order = {node.name: number for number, node in enumerate(nodes)}
     changed: dict[str, OnnxNode | None] = {}
-    for node in nodes:
+    for place, node in enumerate(nodes):
         if node.name in changed or not _may_begin(view, node):
             continue
-        joined = _Probe(view, order, node.input(0)).joined(node)
+        joined = _Probe(view, node.input(0)).joined(nodes[place : place + MOST_AROUND])
         if not changed.keys() & joined.keys():
             changed |= joined
     return [new for node in nodes if (new := changed.get(node.name, node)) is not None]
@@ -71,8 +71,8 @@ def _may_begin(view: GraphView, node: OnnxNode) -> bool:
 class _Probe:
     """What nodes make of random rows in place of ``x``, whose columns are the places along ``axes``."""
 
-    def __init__(self, view: GraphView, order: Mapping[str, int], x: str) -> None:
-        self.view, self.order, self.x = view, order, x
+    def __init__(self, view: GraphView, x: str) -> None:
+        self.view, self.x = view, x
         self.shape = view.facts[x].shape
         self.random = np.random.default_rng(0)
         self.values: dict[str, Array] = {x: self.random.standard_normal((ROWS, COLUMNS))}
@@ -82,13 +82,13 @@ class _Probe:
         """Constants with an element for each place along the axes."""
         self.axes: tuple[int, ...] = ()
 
-    def joined(self, first: OnnxNode) -> dict[str, OnnxNode | None]:
-        """The longest norm that begins with ``first``, in place of its last node, and None for the others
+    def joined(self, nodes: Sequence[OnnxNode]) -> dict[str, OnnxNode | None]:
+        """The longest norm that begins with the first node, in place of its last one, and None for the others
         that it stands for, by name; empty where there is no norm."""
-        waiting, seen = [(self.order[first.name], first)], {first.name}
         longest: dict[str, OnnxNode | None] = {}
-        while waiting and len(self.makers) < MOST_NODES:
-            _, node = heappop(waiting)
+        for node in nodes:
+            if len(self.makers) == MOST_NODES or not self.values.keys() & {*node.reads}:
+                continue
             with np.errstate(all="ignore"):
                 value = self._value(node)
                 if value is None:
@@ -97,10 +97,6 @@ class _Probe:
                 norm = None if node.op in QUANTISATION else self._norm(node, value)
             if norm is not None and (pieces := self._pieces(node)):
                 longest = {**dict.fromkeys(pieces), norm.name: norm}
-            for reader in self.view.readers.get(node.output, ()):
-                if reader.name not in seen:
-                    seen.add(reader.name)
-                    heappush(waiting, (self.order[reader.name], reader))
         return longest
 
     def _value(self, node: OnnxNode) -> Array | None:

@@ -143,8 +143,7 @@ class OnnxLowering:
         if self.strict:
             domain = node.domain or "ai.onnx"
             raise fault(node, f"{what} (domain {domain!r})", "leave out --strict to model it by its bytes")
-        inside = ", without what its sub-graphs compute" if _has_graph(node) else ""
-        self.builder.notes.append(f"{node.label}: {what}; it is modelled as vector work by its bytes{inside}")
+        self.builder.notes.append(f"{node.label}: {what}; it is modelled as vector work by its bytes")
         self.vector(node, node.op.lower(), rows=1, operands=node.reads)
 
     # -- what is known -------------------------------------------------------------------------
@@ -305,11 +304,6 @@ class OnnxLowering:
             rows=max(1, rows),
             broadcast=tuple(i for i, v in enumerate(inputs) if len(inputs) > 1 and v.elements < largest),
         )
-
-
-def _has_graph(node: OnnxNode) -> bool:
-    kind = module("onnx").GraphProto
-    return any(isinstance(value, kind) for value in node.attributes.values())
 
 
 def leading(shape: Sequence[int], axis: int) -> int:

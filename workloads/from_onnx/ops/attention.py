@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from chipmodel.model.attributes import AlongAxis
@@ -62,28 +63,26 @@ def _split(node: OnnxNode, x: Value, heads: int) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], x.shape[2] // heads
 
 
-def _with_cache(low: OnnxLowering, node: OnnxNode, x: Value, past: int, present: int) -> Value:
-    """Keys or values after those of the cache, input ``past``; output ``present`` is the new cache."""
+def _with_cache(
+    low: OnnxLowering, node: OnnxNode, x: Value, past: int, present: int, shape: Sequence[int] = ()
+) -> Value:
+    """Keys, values or both after those of the cache, input ``past``; output ``present`` is the new cache, of
+    that ``shape`` where it differs from the file's. ``x`` itself where there is none."""
     output = node.outputs[present] if len(node.outputs) > present else ""
     cached = low.activations(node.inputs[past : past + 1])
     if not cached and not low.is_used(output):
         return x
-    name = output or f"{node.name}.present_{present}"
-    elements = x.elements + sum(v.elements for v in cached)
-    shape = low.shape(output) if output else (elements,)
-    work = _moved([*cached, x], elements, x)
+    name = f"{node.name}.present" if shape else f"{node.name}.present_{present}"
+    elements = prod(shape) if shape else x.elements + sum(v.elements for v in cached)
+    own = shape or (low.shape(output) if output else (elements,))
+    moved = Value(output or name, (elements,), x.dtype)
+    work = Vector(elements, x.bytes + sum(v.bytes for v in cached), moved.bytes)
     kind = "concat" if cached else "transpose"
     (value,) = low.builder.emit(
-        kind, f"{node.name}.present_{present}", work, [*cached, x], [shape], outputs=[name]
+        kind, name, work, [*cached, x], [own], outputs=[moved.name], out_dtype=x.dtype
     )
-    if output:
-        low.values[output] = value
+    low.values[value.name] = value
     return value
-
-
-def _moved(inputs: list[Value], elements: int, like: Value) -> Vector:
-    out_bytes = Value("", (elements,), like.dtype).bytes
-    return Vector(elements, sum(v.bytes for v in inputs), out_bytes)
 
 
 def _attend(low: OnnxLowering, node: OnnxNode, heads: AttentionSizes, given: _Operands) -> None:
@@ -157,31 +156,8 @@ def packed_attention(low: OnnxLowering, node: OnnxNode) -> None:
     keys = past + x.shape[1]
     heads = AttentionSizes(x.shape[0], count, x.shape[1], keys, sizes[0] // count, sizes[2] // count)
     mask = low.activations([node.input(3), node.input(5)])
-    both = _packed_cache(low, node, qkv, heads)
+    both = _with_cache(low, node, qkv, 4, 1, (2, heads.batch, heads.heads, heads.keys, heads.size))
     _attend(low, node, heads, _Operands(qkv, both, both, mask, low.weights([node.input(5)])))
-
-
-def _packed_cache(low: OnnxLowering, node: OnnxNode, qkv: Value, heads: AttentionSizes) -> Value:
-    """Keys and values (2, B, heads, S, size) after those of the cache, where there is one; else ``qkv``."""
-    output = node.outputs[1] if len(node.outputs) > 1 else ""
-    cached = low.activations(node.inputs[4:5])
-    if not cached and not low.is_used(output):
-        return qkv
-    name = f"{node.name}.present"
-    shape = (2, heads.batch, heads.heads, heads.keys, heads.size)
-    inputs = [*cached, qkv]
-    work = _moved(inputs, prod(shape), qkv)
-    (both,) = low.builder.emit(
-        "concat" if cached else "transpose",
-        name,
-        work,
-        inputs,
-        [shape],
-        outputs=[output or name],
-        out_dtype=qkv.dtype,
-    )
-    low.values[both.name] = both
-    return both
 
 
 @operator("MultiHeadAttention", "GroupQueryAttention", domain=MICROSOFT)

@@ -167,13 +167,6 @@ def gather(low: OnnxLowering, node: OnnxNode) -> None:
         )
         return
     rows = leading(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else 1
-    if (
-        low.is_constant(indices)
-        and low.shape(data) == low.shape(node.output)
-        and low.fact(data).elements == 1
-    ):
-        low.bind(node.output, low.value(node))
-        return
     along = along_axis(low.shape(data), node.integer("axis", 0)) if node.op == "Gather" else None
     operands = [data, *_computed(low, [indices])]
     low.vector(node, "gather", rows=rows, operands=operands, moves=True, attributes=along)

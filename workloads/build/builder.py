@@ -13,7 +13,7 @@ from math import prod
 from typing import Literal, TypedDict, Unpack
 
 from chipmodel.errors import Unshaped
-from chipmodel.model.attributes import Attributes
+from chipmodel.model.attributes import AlongAxis, Attributes
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector
 from workloads.build.shapes import (
@@ -27,6 +27,7 @@ from workloads.build.shapes import (
     broadcast_shape,
     matmul_work,
     point_rows,
+    rows_across,
     tensor_bytes,
     window_over,
 )
@@ -226,6 +227,28 @@ class ProgramBuilder(TreeBuilder):
         return self.emit(
             kind, name, work, inputs, shapes, weights=weights, in_place=in_place, outputs=outputs
         )
+
+    def concat(
+        self, name: str, parts: Sequence[Value], axis: int, outputs: Sequence[str] | None = None
+    ) -> Value:
+        """Tensors of equal sizes along the other axes, joined along one."""
+        first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
+        shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
+        rows = rows_across(first, axis)
+        return self.vector("concat", name, parts, shape, rows=rows, attributes=along, outputs=outputs)
+
+    def split(
+        self, name: str, x: Value, sizes: Sequence[int], axis: int, outputs: Sequence[str]
+    ) -> tuple[Value, ...]:
+        """``x`` cut along an axis into parts of these ``sizes``."""
+        shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]
+        rows, along = rows_across(x.shape, axis), AlongAxis(axis, x.shape[axis])
+        return self.vectors("split", name, [x], shapes, rows=rows, attributes=along, outputs=outputs)
+
+    def softmax(self, name: str, x: Value, axis: int = -1, outputs: Sequence[str] | None = None) -> Value:
+        """Softmax along an axis, by default the last."""
+        rows, along = rows_across(x.shape, axis % len(x.shape)), AlongAxis(axis % len(x.shape), x.shape[axis])
+        return self.vector("softmax", name, [x], rows=rows, attributes=along, outputs=outputs)
 
     def elementwise(
         self, kind: str, name: str, inputs: Sequence[Value], **options: Unpack[ElementwiseOptions]

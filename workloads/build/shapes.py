@@ -58,6 +58,11 @@ def point_rows(shape: Sequence[int]) -> int:
     return shape[0] * shape[2] if len(shape) == 4 else prod(shape[:-1])
 
 
+def rows_across(shape: Sequence[int], axis: int) -> int:
+    """The number of independent rows of work along ``axis``: sizes of all other axes but the last."""
+    return prod(s for i, s in enumerate(shape[:-1]) if i != axis)
+
+
 def bias_dtype(dtype: str) -> str:
     """The element type of biases: int32, as accumulators have, in integer networks; else ``dtype`` itself."""
     return "int32" if dtype.startswith(("int", "uint")) else dtype

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from math import prod
 from typing import Literal, NoReturn, Unpack
 
 from chipmodel.errors import BadInput
@@ -114,11 +113,6 @@ def declare(
 def build_op(op: object, ctx: BuildContext) -> Value | tuple[Value, ...]:
     """Append ``op``; its outputs have the shapes that the file's reader expects. Raises ``BadInput``."""
     raise TypeError(f"no such op: {op!r}")
-
-
-def rows_across(shape: Sequence[int], axis: int) -> int:
-    """The number of independent rows of work along ``axis``: sizes of all other axes but the last."""
-    return prod(s for i, s in enumerate(shape[:-1]) if i != axis)
 
 
 def pair(value: int | list[int], ctx: BuildContext, key: str) -> Pair:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes, OverGroups
 from chipmodel.model.work import Vector
-from workloads.build.shapes import Value, broadcast_shape
+from workloads.build.shapes import Value, broadcast_shape, rows_across
 from workloads.from_yaml import op_models as models
-from workloads.from_yaml.build_context import BuildContext, build_op, padding, pair, rows_across
+from workloads.from_yaml.build_context import BuildContext, build_op, padding, pair
 from workloads.from_yaml.field_types import WindowedOp
 
 # -- convolution, pooling, matrices ----------------------------------------------------------------
@@ -178,11 +178,10 @@ def _(op: models.PreluOp, ctx: BuildContext) -> Value:
 def _(op: models.AlongAxisOp, ctx: BuildContext) -> Value | tuple[Value, ...]:
     axis = ctx.axis(op.axis, "axis")
     shape = ctx.x.shape
-    rows, along = rows_across(shape, axis), AlongAxis(axis, shape[axis])
     if op.op == "softmax":
-        return ctx.vector("softmax", rows=rows, attributes=along)
+        return ctx.builder.softmax(ctx.name, ctx.x, axis, ctx.outputs)
     out = Value(ctx.name, (*shape[:axis], *shape[axis + 1 :]) or (1,), "int32")
-    return _convert("argmax", ctx, out, rows, along)
+    return _convert("argmax", ctx, out, rows_across(shape, axis), AlongAxis(axis, shape[axis]))
 
 
 @build_op.register

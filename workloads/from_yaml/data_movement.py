@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chipmodel.model.attributes import AlongAxis, AxisOrder, Margins, PixelBlocks, Scaling, SliceRanges
+from chipmodel.model.attributes import AxisOrder, Margins, PixelBlocks, Scaling, SliceRanges
 from chipmodel.model.work import Vector
-from workloads.build.shapes import Value
+from workloads.build.shapes import Value, rows_across
 from workloads.from_yaml import op_models as models
-from workloads.from_yaml.build_context import BuildContext, build_op, declare, rows_across
+from workloads.from_yaml.build_context import BuildContext, build_op, declare
 
 
 @build_op.register
@@ -19,10 +19,7 @@ def _(op: models.ConcatOp, ctx: BuildContext) -> Value:
         if others != (*first[:axis], *first[axis + 1 :]) or len(value.shape) != len(first):
             what = f"'{value.name}' is {list(value.shape)} and '{ctx.x.name}' {list(first)}"
             ctx.refuse(what, f"all sizes but those of axis {axis} must be equal", "in", index)
-    shape = (*first[:axis], sum(v.shape[axis] for v in ctx.inputs), *first[axis + 1 :])
-    rows = rows_across(first, axis)
-    along = AlongAxis(axis, shape[axis])
-    return ctx.vector("concat", shape, rows=rows, attributes=along)
+    return ctx.builder.concat(ctx.name, ctx.inputs, axis, ctx.outputs)
 
 
 @build_op.register
@@ -35,12 +32,7 @@ def _(op: models.SplitOp, ctx: BuildContext) -> tuple[Value, ...]:
     if len(sizes) != count or sum(sizes) != shape[axis]:
         what = f"{len(sizes)} sizes, {sum(sizes)} in all, for {count} outputs of {shape[axis]}"
         ctx.refuse(what, f"give {count} sizes that sum to {shape[axis]}", "sizes")
-    shapes = [(*shape[:axis], s, *shape[axis + 1 :]) for s in sizes]
-    rows = rows_across(shape, axis)
-    along = AlongAxis(axis, shape[axis])
-    return ctx.builder.vectors(
-        "split", ctx.name, [ctx.x], shapes, rows=rows, outputs=ctx.outputs, attributes=along
-    )
+    return ctx.builder.split(ctx.name, ctx.x, sizes, axis, ctx.outputs)
 
 
 @build_op.register

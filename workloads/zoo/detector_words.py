@@ -8,7 +8,7 @@ from chipmodel.model.attributes import AlongAxis, AxisOrder
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo.layered import LayeredNetwork, Words
-from workloads.zoo.layers import add, softmax, split
+from workloads.zoo.layers import add
 
 
 def attend(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
@@ -21,10 +21,10 @@ def attend(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
     mixed = net.conv(f"{name}.qkv", x, channels + 2 * of_key * heads, 1)
     mixed = net.reshape(mixed, (1, heads, -1, pixels))
     outputs = [f"{name}.{part}" for part in ("query", "key", "value")]
-    query, key, value = split(net, f"{name}.split", mixed, (of_key, of_key, of_head), 2, outputs)
+    query, key, value = net.split(f"{name}.split", mixed, (of_key, of_key, of_head), 2, outputs)
     scores = net.matmul(f"{name}.scores", _turned(net, f"{name}.query.turned", query), key)
     scores = net.elementwise("mul", f"{name}.scaled", [scores], weights=[net.weight(f"{name}.scale", 1)])
-    shares = softmax(net, scores, f"{name}.softmax")
+    shares = net.softmax(f"{name}.softmax", scores)
     seen = net.matmul(f"{name}.seen", value, _turned(net, f"{name}.shares.turned", shares))
     place = net.conv(f"{name}.place", net.reshape(value, x.shape), channels, 3, pad=1, groups=channels)
     return net.conv(

@@ -18,7 +18,6 @@ from chipmodel.model.work import Matmul
 from workloads.build.shapes import Value
 from workloads.zoo import control_flow
 from workloads.zoo.layered import LayeredNetwork, Words
-from workloads.zoo.layers import concat
 
 
 def norm(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
@@ -38,7 +37,7 @@ def cache(at: LayeredNetwork, _: str, texts: Sequence[str]) -> Value:
     new, name = at.now, f"present.{layer}.{kind}"
     if at.number(past):
         before = at.net.input(f"past_key_values.{layer}.{kind}", (at.number(past), new.shape[1]))
-        new = concat(at.net, name, [before, new], axis=0)
+        new = at.net.concat(name, [before, new], 0)
     at.net.output(new)
     return new
 

@@ -178,7 +178,7 @@ def shuffle(net: ProgramBuilder, name: str, x: Value, size: int) -> Value:
 def function(net: ProgramBuilder, kind: str, name: str, x: Value) -> Value:
     """A function of each element, or a softmax."""
     if kind == "softmax":
-        return layers.softmax(net, x, name)
+        return net.softmax(name, x)
     if kind == "swish":
         return layers.swish(net, name, x)
     if kind == "prelu":
@@ -197,7 +197,7 @@ def cast(net: ProgramBuilder, name: str, x: Value, dtype: str) -> Value:
 
 
 def _concat(axis: int) -> Joining:
-    return lambda net, name, x, others: layers.concat(net, name, [x, *others], axis)
+    return lambda net, name, x, others: net.concat(name, [x, *others], axis)
 
 
 def _add(net: ProgramBuilder, name: str, x: Value, others: Sequence[Value]) -> Value:

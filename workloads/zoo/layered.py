@@ -80,7 +80,7 @@ from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
 from workloads.zoo import catalogue
 from workloads.zoo.layer_words import JOINS, SIZED, WINDOWED, Letters, cast, function, matched
-from workloads.zoo.layers import add, classified, divisible, split
+from workloads.zoo.layers import add, classified, divisible
 
 OptionValues = Mapping[str, int | float | str]
 Words = Mapping[str, Callable[["LayeredNetwork", str, Sequence[str]], Value]]
@@ -272,7 +272,7 @@ class LayeredNetwork:
         return function(self.net, kind, name, x)
 
     def _cut(self, name: str, x: Value, axis: int, sizes: Mapping[str, int]) -> Value:
-        parts = split(self.net, name, x, [*sizes.values()], axis, [*sizes])
+        parts = self.net.split(name, x, [*sizes.values()], axis, [*sizes])
         self.saved.update((part.name, part) for part in parts)
         return parts[-1]
 

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
-from chipmodel.model.attributes import AlongAxis, Interleaving, Margins, Scaling
+from chipmodel.model.attributes import Interleaving, Margins, Scaling
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-
-
-def softmax(net: ProgramBuilder, x: Value, name: str = "softmax") -> Value:
-    """Softmax over the last axis."""
-    return net.vector("softmax", name, [x], attributes=AlongAxis(len(x.shape) - 1, x.shape[-1]))
 
 
 def classified(
@@ -24,7 +16,7 @@ def classified(
     scores = net.dense(name, net.flatten(pooled), classes, bias=bias)
     if head == "logits":
         return scores
-    return softmax(net, scores) if classes > 1 else net.elementwise("sigmoid", "sigmoid", [scores])
+    return net.softmax("softmax", scores) if classes > 1 else net.elementwise("sigmoid", "sigmoid", [scores])
 
 
 def swish(net: ProgramBuilder, name: str, x: Value) -> Value:
@@ -55,37 +47,6 @@ def excited(
 def add(net: ProgramBuilder, name: str, a: Value, b: Value) -> Value:
     """A residual addition of two images of equal size; it can be split by image rows."""
     return net.vector("add", name, [a, b], rows=a.shape[2])
-
-
-def concat(net: ProgramBuilder, name: str, parts: Sequence[Value], axis: int = 1) -> Value:
-    """Tensors joined along an axis, by default that of the channels."""
-    first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
-    if len({(*part.shape[:axis], *part.shape[axis + 1 :]) for part in parts}) > 1:
-        shapes = ", ".join(str(list(part.shape)) for part in parts)
-        raise ValueError(f"{name}: {shapes} differ in other axes than {axis}")
-    shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
-    rows = _rows(first, axis)
-    return net.vector("concat", name, parts, shape, rows=rows, attributes=along)
-
-
-def split(
-    net: ProgramBuilder,
-    name: str,
-    x: Value,
-    sizes: Sequence[int],
-    axis: int = 1,
-    outputs: Sequence[str] | None = None,
-) -> tuple[Value, ...]:
-    """``x`` cut along an axis into parts of these ``sizes``, by default named ``name.0`` and so on."""
-    shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]
-    names = [f"{name}.{index}" for index in range(len(sizes))] if outputs is None else outputs
-    rows, along = _rows(x.shape, axis), AlongAxis(axis, x.shape[axis])
-    return net.vectors("split", name, [x], shapes, rows=rows, attributes=along, outputs=names)
-
-
-def _rows(shape: Sequence[int], axis: int) -> int:
-    """Independent rows of work along an axis: those of an image where it is the channels."""
-    return shape[2] if len(shape) == 4 and axis == 1 else prod(shape[:axis])
 
 
 def pad_channels(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
-from chipmodel.geometry.interval import Interval, merged
+from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
 from chipmodel.model.program import Op, Program, reads
@@ -227,17 +227,4 @@ def adds_up_in_order(steps: Sequence[Compute], op: Op) -> bool:
     stops = [total, *(step.rows.stop for step in steps)]
     return stops[-1] == total and all(
         step.rows.start == before % total for step, before in zip(steps, stops, strict=False)
-    )
-
-
-def covers_rows(steps: Sequence[Compute], op: Op, columns: int) -> bool:
-    """Whether ``steps`` compute every row of ``op`` in each of its ``columns``, in all channels at once."""
-    full = all(step.channels == Interval(0, op.work.channels) for step in steps)
-    made = [(step.columns or Interval(0, columns), step.rows) for step in steps]
-    edges = sorted({0, columns, *(edge for each, _ in made for edge in (each.start, each.stop))})
-    return full and all(
-        merged(rows for each, rows in made if each.start <= column < each.stop)
-        == (Interval(0, op.work.rows),)
-        for column in edges
-        if 0 <= column < columns
     )

@@ -9,7 +9,7 @@ SharedMemory or Psram; and that the program's outputs end up in Psram.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.cascades.columns import op_columns
@@ -32,8 +32,8 @@ from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.work import Recurrent
-from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order, covers_rows
-from chipmodel.verify.coverage import areas_overlap
+from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order
+from chipmodel.verify.coverage import times_computed
 from chipmodel.verify.memory_state import MemoryState
 from chipmodel.verify.operands import operand_faults
 from chipmodel.verify.parts import part_bytes, part_label, same_thing
@@ -201,22 +201,16 @@ class _CommandVerifier:
             tiles = covered.pop(node.name, [])
             if node.carried is not None and not adds_up_in_order(tiles, node):
                 self.report(f"the steps of op {node.name!r} do not go through its rows one after another")
+            some = any(tile.columns is not None for tile in tiles)
+            times = times_computed(tiles, node, (op_columns(self.program, node) or 1) if some else 1)
             if self.cascades.computes_again(node.name):
-                if not covers_rows(tiles, node, self._columns(node, tiles)):
+                if not times.all():
                     self.report(f"the steps of op {node.name!r} do not compute all of its rows")
-                continue
-            columns = self._columns(node, tiles)
-            area = sum(len(t.rows) * len(t.channels) * _columns(t, columns) for t in tiles)
-            if area != node.work.rows * node.work.channels * columns or _tiles_overlap(tiles, columns):
+            elif (times != 1).any():
                 self.report(f"the steps of op {node.name!r} do not cover its work exactly once")
             elif isinstance(node.work, Recurrent) and not are_in_time(tiles, node):
                 self.report(f"the steps of op {node.name!r} begin a time step before all of the last")
         self.violations += (f"op {name!r} runs in another body than the program's" for name in covered)
-
-    def _columns(self, op: Op, tiles: Iterable[Compute]) -> int:
-        """The columns of the output of ``op``; 1 where every tile has all of them."""
-        some = any(tile.columns is not None for tile in tiles)
-        return (op_columns(self.program, op) or 1) if some else 1
 
     # -- single commands -----------------------------------------------------------------------
 
@@ -361,13 +355,3 @@ class _CommandVerifier:
         used = Interval(place.offset, place.addresses.stop)
         if used.start < 0 or used.stop > self.capacity:
             self.report(f"{subject} uses bytes {used} of a memory of {self.capacity}")
-
-
-def _columns(tile: Compute, columns: int) -> int:
-    return columns if tile.columns is None else len(tile.columns)
-
-
-def _tiles_overlap(tiles: Iterable[Compute], columns: int) -> bool:
-    every = Interval(0, columns)
-    cuts = ((t.rows, t.channels, t.columns or every) for t in tiles)
-    return areas_overlap(((r.start, r.stop), (c.start, c.stop), (w.start, w.stop)) for r, c, w in cuts)

@@ -1,62 +1,34 @@
-"""Which shares of a tensor or weight block are present, and whether they make up the whole."""
+"""Which part of an op its steps compute, and whether a share is in another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from itertools import combinations, pairwise
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
-
-Span = tuple[Fraction | int, Fraction | int]
-"""Start and end, half-open."""
-Area = tuple[Span, Span, Span]
-"""Rows, channels and columns."""
+from chipmodel.model.commands import Compute
+from chipmodel.model.program import Op
 
 
 def covers(outer: Share, inner: Share) -> bool:
     """Whether all of ``inner`` is in ``outer``."""
-    pairs = zip(_area(outer), _area(inner), strict=True)
-    return all(a[0] <= b[0] and b[1] <= a[1] for a, b in pairs)
-
-
-def areas_overlap(areas: Iterable[Area]) -> bool:
-    """Whether any two areas overlap. Only areas of one span are compared if spans are equal or disjoint."""
-    return _overlap_from(list(areas), 0)
-
-
-AXES = 3
-
-
-def _overlap_from(areas: Sequence[Area], axis: int) -> bool:
-    """Whether any two areas overlap in each axis from number ``axis`` on."""
-    if axis == AXES:
-        return len(areas) > 1
-    solid = [area for area in areas if area[axis][0] < area[axis][1]]
-    apart: dict[Span, list[Area]] = {}
-    for area in solid:
-        apart.setdefault(area[axis], []).append(area)
-    if not _spans_overlap(apart):
-        return any(_overlap_from(alike, axis + 1) for alike in apart.values())
-    return any(
-        all(_spans_overlap((a[each], b[each])) for each in range(axis, AXES))
-        for a, b in combinations(solid, 2)
+    axes = (
+        (outer.rows, outer.of_rows, inner.rows, inner.of_rows),
+        (outer.channels, outer.of_channels, inner.channels, inner.of_channels),
+        (outer.columns, outer.of_columns, inner.columns, inner.of_columns),
     )
+    return all(a.start * q <= b.start * p and b.stop * p <= a.stop * q for a, p, b, q in axes)
 
 
-def _spans_overlap(spans: Iterable[Span]) -> bool:
-    """Whether any two non-empty spans overlap: if so, two neighbours in sorted order do."""
-    return any(after[0] < before[1] for before, after in pairwise(sorted(s for s in spans if s[0] < s[1])))
-
-
-def _area(share: Share) -> Area:
-    return (
-        _span(share.rows, share.of_rows),
-        _span(share.channels, share.of_channels),
-        _span(share.columns, share.of_columns),
-    )
-
-
-def _span(interval: Interval, of: int) -> Span:
-    return Fraction(interval.start, of), Fraction(interval.stop, of)
+def times_computed(steps: Sequence[Compute], op: Op, columns: int) -> NDArray[np.uint16]:
+    """How often ``steps`` compute each row, channel and column of ``op``; those beyond its work count for
+    nothing."""
+    counts = np.zeros((op.work.rows, op.work.channels, columns), np.uint16)
+    for step in steps:
+        tile = step.rows, step.channels, step.columns or Interval(0, columns)
+        if all(axis.stop <= most for axis, most in zip(tile, counts.shape, strict=True)):
+            counts[tuple(slice(axis.start, axis.stop) for axis in tile)] += 1
+    return counts

@@ -71,24 +71,25 @@ class PsramMap:
         self.program = program
         self.ops = {op.name: op for op in ops(program.body)}
         self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
-        self.tenants: dict[Interval, set[_Tenant]] = {}
         self.further: set[Interval] = set()
         """Homes in further memories."""
         moves = [command for command in walk(commands) if isinstance(command, DmaMove)]
         self.targets = {(thing(move.part), move.target) for move in moves}
         """What moves copy, and where to."""
-        for command in (*moves, *walk(commands)):
+        tenants: set[tuple[Interval, _Tenant]] = set()
+        for command in walk(commands):
             if isinstance(command, DmaMove):
-                self.tenants.setdefault(command.home, set()).add(self._tenant(command.part))
+                tenants.add((command.home, self._tenant(command.part)))
                 self.further |= {command.home} if command.source not in (PSRAM, WEIGHTS) else set()
             elif isinstance(command, DmaStart) and len(command.home) and not self.reads_copy(command):
                 self.further |= {command.home} if command.memory else set()
-                self.tenants.setdefault(command.home, set()).add(self._tenant(command.at.part))
+                tenants.add((command.home, self._tenant(command.at.part)))
             elif isinstance(command, Compute) and command.weights_at and command.op in self.ops:
                 op = self.ops[command.op]
                 tenant = _Tenant(command.op, op.constants, channels=_channels(op))
-                self.tenants.setdefault(command.weights_at, set()).add(tenant)
-        self.neighbours = _overlapping(sorted(self.tenants))
+                tenants.add((command.weights_at, tenant))
+        self.tenants = sorted(tenants, key=lambda each: (each[0], str(each[1])))
+        """What lies off chip, by address."""
         self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
     def _tenant(self, part: Part) -> _Tenant:
@@ -190,39 +191,32 @@ class PsramMap:
 
     def destroyed_by(self, store: DmaStart) -> set[str]:
         """Names of the other tensors that have bytes where ``store`` puts its tensor."""
-        here = (t for t in self.tenants.get(store.home, ()) if not self._in_place(t, store.at.part))
-        near = (t for home in self.neighbours.get(store.home, ()) for t in self.tenants[home])
-        return {tenant.name for tenant in (*here, *near) if not tenant.weights}
+        here = ((home, t) for home, t in self.tenants if home.overlaps(store.home) and not t.weights)
+        return {t.name for home, t in here if home != store.home or not self._in_place(t, store.at.part)}
 
     def under(self, target: Interval) -> tuple[set[str], bool]:
         """Return the names of the tensors that have bytes in the target of a move, and whether weights do."""
-        tenants = [t for home, each in self.tenants.items() if home.overlaps(target) for t in each]
+        tenants = [tenant for home, tenant in self.tenants if home.overlaps(target)]
         return {t.name for t in tenants if not t.weights}, any(t.weights for t in tenants)
 
     def faults(self, capacity: int) -> Iterator[str]:
-        """What lies beyond Psram, and what shares bytes but never may: weights, the program's inputs."""
-        yield from self._split_weights()
-        end = max((home.stop for home in self.tenants if home not in self.further), default=0)
+        """What lies beyond Psram, and what shares bytes but never may: weights, the program's inputs; equal
+        slices of the same weights in several places."""
+        end = max((home.stop for home, _ in self.tenants if home not in self.further), default=0)
         if end > capacity:
             yield f"the plan needs {end} bytes of Psram, the chip has {capacity}"
-        for home in sorted(self.tenants):
-            inside = sorted(self.tenants[home], key=str)
-            pairs = [(a, b) for i, a in enumerate(inside) for b in inside[:i]]
-            for other in self.neighbours.get(home, ()):
-                pairs += [(a, b) for a in inside for b in self.tenants[other] if home < other]
-            for a, b in pairs:
-                if self._never_share(a, b):
-                    yield f"{b} and {a} share Psram {home}"
-
-    def _split_weights(self) -> Iterator[str]:
-        """Equal slices of the same weights that lie in several places."""
         places: dict[tuple[tuple[str, ...], Share, int], Interval] = {}
-        for home in sorted(self.tenants):
-            for tenant in sorted(self.tenants[home], key=str):
-                key = tenant.weights, tenant.share, tenant.channels
-                first = places.setdefault(key, home) if tenant.weights else home
-                if first != home:
-                    yield f"{tenant} are in Psram at {first.start} and at {home.start}"
+        before: list[tuple[Interval, _Tenant]] = []
+        for home, tenant in self.tenants:
+            key = tenant.weights, tenant.share, tenant.channels
+            first = places.setdefault(key, home) if tenant.weights else home
+            if first != home:
+                yield f"{tenant} are in Psram at {first.start} and at {home.start}"
+            before = [each for each in before if each[0].stop > home.start]
+            for _, other in before:
+                if self._never_share(other, tenant):
+                    yield f"{other} and {tenant} share Psram {home}"
+            before.append((home, tenant))
 
     def _never_share(self, a: _Tenant, b: _Tenant) -> bool:
         if a.weights and b.weights:
@@ -234,16 +228,3 @@ class PsramMap:
 def _channels(op: Op) -> int:
     several = len(op.constants) > 1 and not op.gathers
     return op.work.channels if several else 1
-
-
-def _overlapping(homes: list[Interval]) -> dict[Interval, tuple[Interval, ...]]:
-    """For each home the others that share bytes with it; none that shares no bytes is listed."""
-    others_of: dict[Interval, list[Interval]] = {}
-    open_homes: list[Interval] = []
-    for home in homes:
-        open_homes = [each for each in open_homes if each.stop > home.start]
-        for each in open_homes:
-            others_of.setdefault(each, []).append(home)
-            others_of.setdefault(home, []).append(each)
-        open_homes.append(home)
-    return {home: tuple(others) for home, others in others_of.items()}

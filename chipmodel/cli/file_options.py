@@ -48,11 +48,17 @@ class FileType(_ParamType):
     """A parameter that names a file."""
 
     name = "file"
+    stdout = True
+    """Whether ``-`` may stand for a stream."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no file's name."""
+        """Refuse what is no file's name, and stdout for what is not written there."""
         if value == "" or "\0" in value:
             self.fail(f"{value!r} names no file", param, ctx)
+        if value == STDOUT and not self.stdout:
+            every = ctx.command.params if ctx else ()
+            names = " and ".join(label_of(p) for p in every if isinstance(p.type, Writes) and p.type.stdout)
+            raise BadInput(f"only {names} can be written to stdout", hint=f"name a file, or use {names} -")
         return value
 
 
@@ -73,6 +79,8 @@ class Writes(FileType):
 class WritesInFolder(FileType):
     """A folder that files are written into; it is made if it is not there."""
 
+    stdout = False
+
 
 @dataclass(frozen=True)
 class Store(FileType):
@@ -81,15 +89,6 @@ class Store(FileType):
 
     study: str
     kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CommandFiles:
-    """The files of one call: what it reads and writes, and folders that it makes for the latter."""
-
-    inputs: tuple[NamedFile, ...]
-    outputs: tuple[NamedFile, ...]
-    folders: tuple[NamedFile, ...]
 
 
 class FileCommand(HelpPage):
@@ -103,44 +102,43 @@ class FileCommand(HelpPage):
 
 def check_files(context: click.Context) -> None:
     """Raise BadInput where an output of the call would overwrite an input or output, or is unwritable."""
-    _refuse_stdout(context)
-    files = command_files(context)
-    outputs = (*files.outputs, *files.folders)
-    refuse_overwriting(files.inputs, outputs)
-    for output in files.outputs:
+    inputs, outputs, folders = command_files(context)
+    refuse_overwriting(inputs, (*outputs, *folders))
+    for output in outputs:
         if output.named_by != STORE_LABEL:  # SQLite opens its file before any work.
-            refuse_unwritable(output.path, [folder.path for folder in files.folders])
-    for folder in files.folders:
+            refuse_unwritable(output.path, [folder.path for folder in folders])
+    for folder in folders:
         refuse_unwritable_folder(folder.path)
-    for read in files.inputs:
+    for read in inputs:
         # Before anything is imported that plans; a name without such an end may mean something else.
         if read.path.suffix.lower() in READ_SUFFIXES and not os.path.lexists(read.path):
             read_text(read.path)
 
 
-def command_files(context: click.Context) -> CommandFiles:
-    """The files that a call names itself."""
+def command_files(context: click.Context) -> tuple[list[NamedFile], list[NamedFile], list[NamedFile]]:
+    """The files that a call names itself: those that it reads, those that it writes, and folders that it
+    makes for the latter."""
     inputs: list[NamedFile] = []
     outputs: list[NamedFile] = []
     folders: list[NamedFile] = []
-    for parameter, value in _given(context):
-        label = label_of(parameter)
-        match parameter.type:
-            case Reads(own=own):
-                inputs += (NamedFile(label, path) for path in own(value))
-            case Writes() if value != STDOUT:
-                outputs.append(NamedFile(label, Path(value)))
-            case WritesInFolder():
-                folders.append(NamedFile(label, Path(value)))
-            case _:
-                pass
     for parameter in context.command.params:
-        if isinstance(parameter.type, Store):
-            paths = _store_files(context.params[parameter.name or ""], context.params[parameter.type.study])
-            (outputs if parameter.type.kept else inputs).extend(
-                NamedFile(STORE_LABEL, path) for path in paths
-            )
-    return CommandFiles(tuple(inputs), tuple(outputs), tuple(folders))
+        label, given = label_of(parameter), context.params.get(parameter.name or "")
+        for value in cast("tuple[str, ...]", given if isinstance(given, tuple) else (given,)):
+            match parameter.type:
+                case Store(study=study, kept=kept):
+                    path = store_path(context.params[study], value)
+                    ends = ("", *STORE_COMPANIONS) if path.name else ()
+                    stored = (NamedFile(STORE_LABEL, path.with_name(path.name + end)) for end in ends)
+                    (outputs if kept else inputs).extend(stored)
+                case Reads(own=own) if value:
+                    inputs += (NamedFile(label, path) for path in own(value))
+                case Writes() if value and value != STDOUT:
+                    outputs.append(NamedFile(label, Path(value)))
+                case WritesInFolder() if value:
+                    folders.append(NamedFile(label, Path(value)))
+                case _:
+                    pass
+    return inputs, outputs, folders
 
 
 def label_of(parameter: click.Parameter) -> str:
@@ -174,29 +172,3 @@ READS_WORKLOAD = Reads(workload_files)
 READS_CHIP = Reads(_chip_file)
 WRITES = Writes()
 WRITES_OR_STDOUT = Writes(stdout=True)
-
-
-def _given(context: click.Context) -> Iterator[tuple[click.Parameter, str]]:
-    """Every value of every parameter that names a file."""
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        if isinstance(parameter.type, FileType) and not isinstance(parameter.type, Store) and value:
-            values = cast("tuple[str, ...]", value if isinstance(value, tuple) else (value,))
-            yield from ((parameter, each) for each in values)
-
-
-def _store_files(store: str | None, study: str) -> tuple[Path, ...]:
-    path = store_path(study, store)
-    return (path, *(path.with_name(path.name + end) for end in STORE_COMPANIONS)) if path.name else ()
-
-
-def _refuse_stdout(context: click.Context) -> None:
-    asked = [
-        p for p, value in _given(context) if value == STDOUT and isinstance(p.type, Writes | WritesInFolder)
-    ]
-    able = [p for p in context.command.params if isinstance(p.type, Writes) and p.type.stdout]
-    names = " and ".join(label_of(parameter) for parameter in able)
-    for parameter in asked:
-        if parameter not in able:
-            what = f"only {names} can be written to stdout"
-            raise BadInput(what, hint=f"name a file, or use {names} -")

@@ -82,7 +82,7 @@ def _refuse_conflicts(paths: Mapping[str, Path]) -> None:
     """Raise BadInput where a point's page would overwrite what is read, or another output."""
     from chipmodel.answers.study_results import KEY_DIGITS
 
-    files = command_files(click.get_current_context())
+    inputs, outputs, _ = command_files(click.get_current_context())
     pages = tuple(NamedFile(f"--points: point {key[:KEY_DIGITS]}", path) for key, path in paths.items())
     for page in pages:
-        refuse_overwriting(files.inputs, [page, *files.outputs])
+        refuse_overwriting(inputs, [page, *outputs])

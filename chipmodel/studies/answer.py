@@ -22,14 +22,12 @@ from chipmodel.comparison.packing import checked_answer
 from chipmodel.comparison.rows import warm_up
 from chipmodel.errors import ChipmodelError, DoesNotFit
 from chipmodel.hardware.chip import Chip
-from chipmodel.machine.energy import RunEnergy, result_energy, run_energy
+from chipmodel.machine.energy import result_energy
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.fit import MemoryNeed, plan_fit, psram_bytes, used_weight_bytes
-from chipmodel.model.plan import PackingTable, Problem, Solved
+from chipmodel.model.fit import MemoryNeed, psram_bytes, used_weight_bytes
+from chipmodel.model.plan import PackingTable, Problem
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import Schedule
 from chipmodel.model.time_bound import TimeBound
-from chipmodel.model.trace import Trace
 from chipmodel.passes.liveness import scopes
 from chipmodel.passes.run_length import refuse_long_run
 from chipmodel.pipeline.choices import DEFAULT_PACKER
@@ -38,6 +36,7 @@ from chipmodel.pipeline.partition import assigned
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.quickest import TRUE_CONFLICTS
 from chipmodel.pipeline.request import Planned, PlanRequest
+from chipmodel.pipeline.run import run_planned
 from chipmodel.records import dataclass
 from chipmodel.rewrites.compiled_weights import compiled
 from chipmodel.rewrites.steady_state import inferences_of, unrolled
@@ -228,23 +227,21 @@ def _simulated(task: PointTask, program: Program, chip: Chip, kept: WorkerCache)
     stages = plan_task(task, program, chip, kept)
     planned = stages.planned
     row = replace(
-        _planned_row(task, planned.schedule, planned.problem, planned.solved, chip),
+        _planned_row(task, planned, chip),
         schedule_seconds=stages.schedule_seconds,
         packer_seconds=stages.packer_seconds,
     )
-    exceeded = planned.fit(chip).exceeded
     if not planned.solved.plan.offsets:
         return replace(row, error=f"packer {task.point.packer} has no plan within its limits")
-    if exceeded:
-        return replace(row, error="; ".join(map(_need_words, exceeded)))
+    if exceeded := planned.fit(chip).exceeded:
+        return replace(row, error=_too_large(exceeded))
     began = process_time()
     trace = planned.trace or simulate(planned.commands, chip, {})
-    row = replace(row, status=planned.solved.status, simulation_seconds=process_time() - began)
-    sync = trace.cycles if task.point.streamer == "sync" else None
+    simulated = process_time() - began
     bound, seconds = kept.bound(task, planned.program, chip, trace.path)  # shared by rows of a question
     refuse_beaten(bound, chip, trace.cycles)
-    energy = run_energy(planned.program, chip, (planned.schedule,), trace)
-    return _timed(replace(row, bound_seconds=seconds), chip, trace, bound, sync, energy)
+    result = run_planned(request_of(task, program, chip), replace(planned, trace=trace), {}, bound)
+    return _timed(replace(row, bound_seconds=seconds, simulation_seconds=simulated), result)
 
 
 def impossible(program: Program, chip: Chip) -> str:
@@ -257,12 +254,16 @@ def impossible(program: Program, chip: Chip) -> str:
     return f"{memory}: {weights:,} B of weights, and {capacity:,} B of memory"
 
 
-def _need_words(need: MemoryNeed) -> str:
-    return f"{need.memory}: {need.bytes:,} B needed, and {need.capacity_bytes:,} B of memory"
+def _too_large(exceeded: Sequence[MemoryNeed]) -> str:
+    return "; ".join(
+        f"{need.memory}: {need.bytes:,} B needed, and {need.capacity_bytes:,} B of memory"
+        for need in exceeded
+    )
 
 
-def _planned_row(task: PointTask, schedule: Schedule, problem: Problem, solved: Solved, chip: Chip) -> Row:
+def _planned_row(task: PointTask, planned: Planned | Result, chip: Chip) -> Row:
     """The row of a plan that does not fit."""
+    solved = planned.solved
     return replace(
         _new_row(task, "does not fit"),
         peak_bytes=solved.peak if solved.plan.offsets else None,
@@ -271,10 +272,10 @@ def _planned_row(task: PointTask, schedule: Schedule, problem: Problem, solved: 
             solved.lower_bound if task.point.merge in TRUE_CONFLICTS else solved.merger_bound
         ),
         capacity_bytes=chip.shared_memory.bytes,
-        psram_bytes=psram_bytes(schedule, chip),
+        psram_bytes=psram_bytes(planned.schedule, chip),
         psram_capacity_bytes=chip.psram.bytes,
         trajectory=_trajectory(solved.trajectory),
-        problem=_digest(problem),
+        problem=_digest(planned.problem),
     )
 
 
@@ -351,29 +352,26 @@ def _on_cores(task: PointTask, program: Program, chip: Chip) -> Row:
     began = process_time()
     result = cores_task(task, program, chip)
     row = replace(
-        _planned_row(task, result.schedule, result.problem, result.solved, chip),
+        _planned_row(task, result, chip),
         schedule_seconds=process_time() - began,
         capacity_bytes=result.capacity,
     )
-    if not result.fits:
-        exceeded = plan_fit(result.program, chip, result.schedule, result.solved.peak).exceeded
-        return replace(row, error="; ".join(map(_need_words, exceeded)))
-    row = replace(row, status=result.solved.status)
-    return _timed(row, chip, result.trace, result.bound, result.sync_cycles, result_energy(result))
+    return _timed(row, result) if result.fits else replace(row, error=_too_large(result.fit.exceeded))
 
 
-def _timed(
-    row: Row, chip: Chip, trace: Trace, bound: TimeBound, sync: int | None, energy: RunEnergy | None
-) -> Row:
+def _timed(row: Row, result: Result) -> Row:
+    """The row of a plan that fits."""
+    trace, energy = result.trace, result_energy(result)
     return replace(
         row,
+        status=result.solved.status,
         total_cycles=trace.cycles,
-        lower_bound_cycles=bound.cycles,
-        bound_space=bound.space,
-        sync_cycles=sync,
+        lower_bound_cycles=result.bound.cycles,
+        bound_space=result.bound.space,
+        sync_cycles=result.sync_cycles,
         npu_busy_cycles=trace.busy("npu"),
         dma_busy_cycles=trace.busy("dma"),
-        milliseconds=chip.milliseconds(trace.cycles),
+        milliseconds=result.chip.milliseconds(trace.cycles),
         microjoules=energy.microjoules if energy else None,
     )
 

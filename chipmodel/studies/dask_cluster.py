@@ -21,7 +21,7 @@ from typing import Any
 
 from chipmodel.answers.study_row import Row
 from chipmodel.errors import BadInput, ChipmodelError
-from chipmodel.studies.answer import WorkerCache, Workload, answer, failed
+from chipmodel.studies.answer import WorkerCache, answer, failed
 from chipmodel.studies.code_version import code_version
 from chipmodel.studies.point_plugins import plugin_identities
 from chipmodel.studies.pool import TICK_SECONDS, death_error
@@ -72,7 +72,7 @@ class Cluster:
         self._given: dict[Any, PointTask] = {}
         """Futures, and what they answer."""
         self._done: SimpleQueue[Any] = SimpleQueue()
-        self._read: dict[Source, bytes | Exception] = {}
+        self._read: dict[Source, bytes] = {}
 
     def answers(self, tasks: Sequence[PointTask]) -> Generator[list[Row]]:
         """Rows as ``LocalPool.answers`` has them. Raises ChipmodelError where the scheduler stops, or where a
@@ -95,9 +95,10 @@ class Cluster:
         room = POINTS_PER_THREAD * sum(self._client.nthreads().values())
         while waiting and len(self._given) < room:
             task = waiting.popleft()
-            read = self._pickled(task.source)
-            if isinstance(read, Exception):
-                yield _without(task, read)
+            try:
+                read = self._pickled(task.source)
+            except Exception:  # Which the row says.
+                yield answer(task, WorkerCache(load_workload))
                 continue
             future = self._client.submit(answered, code_version(), read, task, pure=False)
             self._given[future] = task
@@ -110,16 +111,11 @@ class Cluster:
             while True:
                 yield from self._finished(self._done.get_nowait(), waiting)
 
-    def _pickled(self, source: Source) -> bytes | Exception:
-        """What workers are sent of a workload: nothing if they can build it, else all of it or its error."""
-        if not source.file:
-            return b""
-        if source not in self._read:
-            try:
-                self._read[source] = pickle.dumps(load_workload(source))
-            except Exception as error:
-                self._read[source] = error
-        return self._read[source]
+    def _pickled(self, source: Source) -> bytes:
+        """What workers are sent of a workload: nothing if they can build it, else all of it."""
+        if source.file and source not in self._read:
+            self._read[source] = pickle.dumps(load_workload(source))
+        return self._read.get(source, b"")
 
     def _finished(self, future: Any, waiting: deque[PointTask]) -> list[Row]:
         """The row of a point; one whose worker has gone waits again, but not after several deaths."""
@@ -138,15 +134,6 @@ class Cluster:
             what = f"a worker of {self.address} failed: {type(error).__name__}: {error}"
             raise ChipmodelError(what, hint="look at the worker's own log; what was stored stays") from error
         return [failed(task, death_error(task, "was ended"))]
-
-
-def _without(task: PointTask, error: Exception) -> Row:
-    """The row of a point whose workload cannot be loaded, as a local worker would answer it."""
-
-    def load(source: Source) -> Workload:
-        raise error
-
-    return answer(task, WorkerCache(load))
 
 
 def _silence_logs() -> None:

@@ -27,7 +27,7 @@ CALIBRATED = "-calibrated"
 FACTORS = (2.0, 1.5, 1.2, 1.08, 1.03, 1.01, 1.003, 1.001, 1.0001)
 """Factors by which constants are moved up and down, one after the other."""
 LEAST_GAIN = 1e-9
-"""By which an error must fall."""
+"""The least by which an error must fall."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,10 @@ class _ConflictTable:
         self.rivals: list[set[int]] = [set() for _ in self.groups]
         self.apart: list[set[int]] = [set() for _ in self.groups]
         group_at = [group_of[b.name] for b in problem.buffers]
-        for group, near in zip(group_at, neighbours(problem, MAX_BUFFERS**2) or (), strict=True):
-            self.rivals[group].update(group_at[i] for i in near.tolist() if group_at[i] != group)
+        nearby = neighbours(problem, MAX_BUFFERS**2)
+        assert nearby is not None, "so many pairs have room"
+        for group, near in zip(group_at, nearby, strict=True):
+            self.rivals[group].update({group_at[int(i)] for i in near} - {group})
         for pairs, table in ((problem.separated, self.rivals), (problem.apart, self.apart)):
             for one, other in pairs:
                 if one in group_of and other in group_of and group_of[one] != group_of[other]:

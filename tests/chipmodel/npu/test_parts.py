@@ -110,7 +110,8 @@ def test_all_rows_at_once_cost_what_each_number_does(
     channels = data.draw(st.integers(1, work.channels))
     known = cycles_by_rows(npu, op, channels, None)
     plain = isinstance(work, Conv) and work.batch == 1 and not work.window.transposed
-    assert bool(known) == (plain and not work.window.in_w == work.window.kernel_w == 1)
+    assert plain or not known
+    assert known or not isinstance(work, Conv) or not plain or work.window.in_w == 1
     assert known == [op_cycles(npu, op, rows + 1, channels) for rows in range(len(known))]
 
 

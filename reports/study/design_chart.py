@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log2
 from typing import Any
 
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.files.sizes import format_bytes
-from reports.chart import STYLES, Chart, Style, axis, series
+from reports.chart import STYLES, Chart, Style, axis, labelled, series
 from reports.colours import GREY
 from reports.study.design import (
     CHIP,
@@ -22,15 +22,14 @@ from reports.study.design import (
     number,
     setting_words,
 )
-from reports.study.scale import outside_in, spread
 from reports.words import count
 
 MOST_PANELS = 12
 """Workloads with a chart."""
 HEIGHT = 340
 """Pixels of a chart."""
-LABEL_DISTANCE = 0.19
-"""Least distance between two labels, as a share of a chart's width."""
+MOST_LABELS = 6
+"""Labels of an axis of numbers."""
 LOG_FROM = 6.0
 """Ratio of the largest to the smallest value from which the axis is logarithmic."""
 UNITS = (("bytes", "KiB"), ("_mhz", "MHz"), ("_ns", "ns"), ("_us", "µs"), ("_cycles", "cycles"))
@@ -123,18 +122,13 @@ class _SweepAxis:
         self.is_column = any(name == column for design in group for column, _ in design.costs)
         """Whether no line joins the designs, which differ in much."""
         texts = list(dict.fromkeys(_value(name, design) for design in group))
-        numbers = [number(name, text) for text in texts]
-        self.places: dict[str, float] = {}
-        self.log = False
-        if name == CHIP or any(n is None for n in numbers):
-            self.places = {text: float(k) for k, text in enumerate(texts)}
-            self.words = name == CHIP or bool(texts)
-        else:
-            known = [n for n in numbers if n is not None]
-            self.log = min(known) > 0 and max(known) / min(known) >= LOG_FROM
-            to: Callable[[float], float] = log2 if self.log else float
-            self.places = {text: to(n) for text, n in zip(texts, known, strict=True)}
-            self.words = False
+        numbers = {text: number(name, text) for text in texts}
+        known = {text: each for text, each in numbers.items() if each is not None}
+        self.words = name == CHIP or len(known) < len(texts)
+        self.places = {text: float(k) for k, text in enumerate(texts)} if self.words else known
+        least, most = min(known.values(), default=0.0), max(known.values(), default=0.0)
+        if not self.words and least > 0 and most / least >= LOG_FROM:
+            self.places = {text: log2(each) for text, each in known.items()}
 
     def at(self, design: Design) -> float:
         """The position of a design."""
@@ -151,16 +145,14 @@ class _SweepAxis:
         return f"{numeric:,g} {unit}".rstrip()
 
     def axis(self) -> dict[str, Any]:
-        """The settings of the axis, with the labels that do not overlap."""
-        at = {place: text for text, place in self.places.items()}
-        places = sorted(at)
-        ends = (places[0], places[-1])
-        wanted = outside_in(places)
-        apart = 0.0 if self.words or len(places) < 2 else LABEL_DISTANCE
-        ticks = spread(wanted, float, lambda place: self.text(at[place]), ends, apart)
-        margin = (ends[1] - ends[0]) * 0.07 or 0.5
+        """The settings of the axis, with labels as far as there is room."""
+        texts = {place: self.text(text) for text, place in self.places.items()}
+        places = sorted(texts)
+        margin = (places[-1] - places[0]) * 0.07 or 0.5
+        ends = [places[0] - margin, places[-1] + margin]
+        kept = {at: texts[at] for at in places[:: -(-len(places) // MOST_LABELS)]}
         title = {MEMORY: "SharedMemory", CHIP: "chip"}.get(self.name, self.name)
-        return axis(title, range=[ends[0] - margin, ends[1] + margin], **ticks.on_axis())
+        return axis(title, range=ends, **labelled(texts if self.words else kept))
 
 
 def _line(

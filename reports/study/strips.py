@@ -139,7 +139,7 @@ def _medians(scores: Sequence[PlannerScore]) -> dict[str, Any]:
 def _strip_layout(most: float, scores: Sequence[PlannerScore]) -> dict[str, Any]:
     names = {float(level): score.planner for level, score in enumerate(reversed(scores))}
     return {
-        "xaxis": axis("gap to the bound", range=_range(most), **gap_ticks(most).on_axis()),
+        "xaxis": axis("gap to the bound", range=_range(most), **labelled(gap_ticks(most))),
         "yaxis": axis("", range=[-0.6, len(scores) - 0.4], **labelled(names)),
         "showlegend": True,
     }
@@ -157,7 +157,7 @@ def profile(study: StudyResults, metric: StudyMetric) -> Chart:
     most = max((s.worst for s in scores if s.gaps), default=0.0)
     traces = [_profile_line(score, style_of(number), most) for number, score in enumerate(scores)]
     layout = {
-        "xaxis": axis("gap to the bound, at most", range=_range(most), **gap_ticks(most).on_axis()),
+        "xaxis": axis("gap to the bound, at most", range=_range(most), **labelled(gap_ticks(most))),
         "yaxis": axis("share of cases", range=[-0.015, 1.03], tickformat=".0%"),
         "showlegend": True,
     }

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 
 from chipmodel.answers.budget import BudgetAnswer, BudgetEntry, BudgetLine
 from chipmodel.terminal.escapes import visible
-from reports.markdown import escaped
+from reports.markdown import escaped, markdown_table
 from reports.page_parts import PageTable, TablePage
 from reports.words import percent, plural
 
-HEADS = ("budget", "quantity", "limit", "value", "of limit", "")
+HEADS = ("budget", "quantity", ">limit", ">value", ">of limit", "verdict")
 
 
 def headline(answer: BudgetAnswer) -> str:
@@ -61,26 +61,19 @@ def _cells(line: BudgetLine) -> tuple[str, ...]:
 
 def markdown(answer: BudgetAnswer) -> str:
     """A heading, a row for every limit, and why budgets are not kept."""
-    lines = [f"### {escaped(headline(answer))}", "", "| " + " | ".join(HEADS) + " |"]
-    lines.append("| --- | --- | ---: | ---: | ---: | --- |")
-    for entry in answer.entries:
-        for line in entry.lines:
-            cells = [escaped(cell) for cell in _cells(line)]
-            cells[-1] = cells[-1] if line.kept else f"**{cells[-1]}**"
-            lines.append("| " + " | ".join(cells) + " |")
-    broken = [fault for entry in answer.entries for fault in faults(entry)]
-    lines += ["", *(f"* {escaped(fault)}" for fault in broken)] if broken else []
-    return "\n".join(lines) + "\n"
+    rows = [_cells(line) for entry in answer.entries for line in entry.lines]
+    broken = [f"* {escaped(fault)}" for entry in answer.entries for fault in faults(entry)]
+    parts = (f"### {escaped(headline(answer))}", markdown_table(HEADS, rows), "\n".join(broken))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def page(answer: BudgetAnswer) -> TablePage:
     """Every limit, and why budgets are not kept."""
     lines = [line for entry in answer.entries for line in entry.lines]
-    heads = (*HEADS[:2], *(f">{head}" for head in HEADS[2:5]), "verdict")
     rows, good = [_cells(line) for line in lines], [line.kept for line in lines]
     broken = [(fault,) for entry in answer.entries for fault in faults(entry)]
     tables = (
-        PageTable("limits", "Limits", heads, rows, good=good),
+        PageTable("limits", "Limits", HEADS, rows, good=good),
         PageTable("broken", "Why it fails", ("what",), broken, most=0),
     )
     return TablePage("ci", answer.title, "", (_finding(answer),), tables)

@@ -107,7 +107,6 @@ def page(comparison: PlannerComparison) -> TablePage:
         "Gap over time",
         "The gap between the best plan so far and the lower bound. A packer that searches is a curve that "
         "steps down; any other packer is a point. Point at a mark for its packer; click a name to hide it.",
-        "The gap of every packer to the proven lower bound over its time.",
         _chart(comparison),
     )
     on = f"on {comparison.chip}" if comparison.chip else ""

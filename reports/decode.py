@@ -66,13 +66,11 @@ Known = Sequence[tuple[int, TokenRun]]
 def page(answer: DecodeAnswer) -> TablePage:
     """Every length, with charts of speed and memory."""
     known = [(length.tokens, length.token) for length in answer.lengths if length.token]
-    against = "against the length of the context."
     charts = (
         PageChart(
             "speed",
             "Tokens a second against the context",
             "Each mark is a plan that was made and simulated. The horizontal axis is logarithmic.",
-            f"Tokens a second {against}",
             _speed(known),
         ),
         PageChart(
@@ -80,7 +78,6 @@ def page(answer: DecodeAnswer) -> TablePage:
             "Memory against the context",
             f"The bytes that stay in the {size(answer.capacity)} of SharedMemory from token to token. The "
             "rest is for activations and for weights that pass through.",
-            f"Bytes of weights and of the cache {against}",
             _memory(known),
         ),
     )

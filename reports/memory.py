@@ -165,7 +165,6 @@ def page(answer: MemoryAnswer) -> TablePage:
         "Cycles against SharedMemory",
         "Each point is a plan that was made and simulated; a plan in less memory is also one in more. Both "
         f"axes are logarithmic.{moving}",
-        "Cycles against bytes of SharedMemory, with cascades and layer by layer.",
         _chart(answer),
     )
     tables = (

@@ -48,13 +48,11 @@ class PageTable:
 
 @dataclass(frozen=True, slots=True)
 class PageChart:
-    """A chart with its title and a hint; None where there is nothing to draw. ``label`` is a sentence for
-    screen readers."""
+    """A chart with its title and a hint; None where there is nothing to draw."""
 
     id: str
     title: str
     hint: str
-    label: str
     chart: Chart | None
 
 

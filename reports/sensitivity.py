@@ -71,7 +71,6 @@ def page(answer: SensitivityAnswer) -> TablePage:
         "Change of time by each number of the chip",
         f"Each number alone is made smaller and larger by {percent(answer.step)}, and the workload is "
         "planned again. Bars to the right mean more time, bars to the left less.",
-        "Change of time by each number of the chip.",
         tornado(answer) if field_rows(answer) else None,
     )
     idle = [f"Without effect: {', '.join(answer.idle)}."] if answer.idle else []

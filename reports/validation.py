@@ -104,7 +104,6 @@ def page(
         "Predicted against measured",
         f"On the line a prediction is exact; in the band it is within {NEAR:.0%}. Both axes are logarithmic, "
         f"in {measured}. Point at a mark for its row.",
-        f"Predicted against measured {measured}.",
         chart_of(rows),
     )
     described = inputs(answer["rows"][0]) if answer["rows"] else []

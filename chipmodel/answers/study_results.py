@@ -157,7 +157,7 @@ def with_shared_bounds(rows: Iterable[Row]) -> tuple[Row, ...]:
     wrong: no row of that problem has an answer then, and each says why.
     """
     listed = tuple(rows)
-    wrong = _contradictions(listed)
+    wrong = contradictions(listed)
     listed = tuple(_without_answer(row, wrong) for row in listed)
     bounds: dict[object, int] = {}
     for row in listed:
@@ -177,7 +177,7 @@ def _proven(row: Row) -> tuple[tuple[object, str, int | None, int | None], ...]:
     )
 
 
-def _contradictions(rows: Sequence[Row]) -> dict[object, str]:
+def contradictions(rows: Sequence[Row]) -> dict[object, str]:
     """Errors in words of the questions of which a row beats a bound that it or another row proved."""
     bounds: dict[object, tuple[int, Row]] = {}
     for row in rows:

@@ -147,18 +147,6 @@ class Row:
         )  # fmt: skip
 
     @property
-    def own_contradiction(self) -> str:
-        """What the row says of itself that cannot be, in words; empty for a sound one."""
-        for what, value, bound in (
-            ("peak", self.peak_bytes, self.peak_lower_bound_bytes),
-            ("peak", self.peak_bytes, self.merger_lower_bound_bytes),
-            ("run", self.total_cycles, self.lower_bound_cycles),
-        ):
-            if value is not None and bound is not None and value < bound:
-                return f"its {what} of {value:,} is below its own bound of {bound:,}"
-        return ""
-
-    @property
     def fits(self) -> bool:
         """Whether there is a plan within the capacities."""
         return self.status in ("optimal", "feasible")

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.answers.result import Result
-from chipmodel.answers.study_results import KEY_DIGITS
+from chipmodel.answers.study_results import KEY_DIGITS, contradictions
 from chipmodel.answers.study_row import Improved, Point, Row, Status
 from chipmodel.bounds.plugin_check import refuse_beaten
 from chipmodel.bounds.time_bound import time_bound
@@ -131,8 +131,8 @@ def answer(task: PointTask, kept: WorkerCache) -> Row:
     began = perf_counter()
     try:
         row = _answer(task, kept)
-        if row.own_contradiction:
-            row = row.refused(_fault_words(task, row.own_contradiction))
+        if faults := [*contradictions([row]).values()]:
+            row = row.refused(_fault_words(task, faults[0]))
     except DoesNotFit as refusal:
         row = _without_plan(task, "does not fit", str(refusal))
     except ChipmodelError as refusal:

@@ -46,7 +46,6 @@ def _chart(diff: RunDifference) -> PageChart:
         "Both runs",
         "The ops of A above those of B, at one scale of time. A low bar is a wait; its colour says what for. "
         f"Ops of a loop or cascade are added up at their first run.{bands} Point at a bar for its cycles.",
-        "The ops of both runs over time.",
         strips(diff),
     )
 

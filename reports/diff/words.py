@@ -37,7 +37,7 @@ EXPLAINED_SHARE = 0.8
 MOST_REASONS = 3
 """Reasons in a sentence."""
 NEGLIGIBLE_SHARE = 0.02
-"""A reason against the change is left out of the sentence below this share of those for it."""
+"""A rest below this share of the change is left out of the sentence."""
 
 
 def signed(number: int) -> str:
@@ -87,24 +87,14 @@ class _Reason(NamedTuple):
 
 
 def _because(diff: RunDifference) -> str:
-    """The largest reasons for the change, the largest against it, and the rest, so that parts add up."""
+    """The largest reasons for the change, and the rest, so that parts add up."""
     sign = 1 if diff.milliseconds >= 0 else -1
     named = (_clock_reason(diff, sign) + _reasons(diff, sign))[:MOST_REASONS]
     words = ", ".join(reason.words for reason in named)
-    against = _clock_reason(diff, -sign) + _reasons(diff, -sign)
-    if against and _sum_of_causes(diff, -sign) > NEGLIGIBLE_SHARE * _sum_of_causes(diff, sign):
-        words += f"; partly offset by {against[0].words}"
-        named.append(against[0])
     rest = diff.milliseconds - sum(reason.milliseconds for reason in named)
     if abs(rest) > NEGLIGIBLE_SHARE * abs(diff.milliseconds):
         words += f"; {time_words(abs(rest))} {'more' if rest > 0 else 'less'} by all other causes"
     return words
-
-
-def _sum_of_causes(diff: RunDifference, sign: int) -> Fraction:
-    """Milliseconds of all causes in one direction."""
-    cycles = sum(abs(part.cycles) for part in diff.causes if part.cycles * sign > 0)
-    return cycles / (diff.b.core_mhz * 1000) + max(Fraction(0), diff.clock_milliseconds * sign)
 
 
 def _clock_reason(diff: RunDifference, sign: int) -> list[_Reason]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -42,25 +41,8 @@ class HostOutput(NamedTuple):
     digest: int
 
 
-@dataclass
-class HostData:
-    """The tables of the port."""
-
-    shares: list[Share]
-    lines: list[int]
-    inputs: list[HostInput]
-    ops: list[tuple[object, ...]]
-    nodes: list[tuple[str, int]]
-    arms: list[str]
-    outputs: list[HostOutput]
-    largest: int
-    most_inputs: int
-    most_outputs: int
-    most_across: int
-
-
-def host_data(layout: Layout, tables: Tables) -> tuple[HostData, Bytes]:
-    """The tables of the port, and the Psram before a run."""
+def host_data(layout: Layout, tables: Tables) -> tuple[Mapping[str, object], Bytes]:
+    """The tables of the port by their names, and the Psram before a run."""
     program, stream = tables.program, layout.commands
     inputs, weights = random_inputs(program), random_weights(program)
     psram, homes = memory_before(program, stream, inputs, weights)
@@ -80,7 +62,16 @@ def host_data(layout: Layout, tables: Tables) -> tuple[HostData, Bytes]:
         arms += node.arms
     made = _Ops(tables, layout, homes.weights)
     ops = [made.op(op) for op in tables.ops.values()]
-    data = HostData(made.shares.rows, made.lines, made.inputs, ops, nodes, arms, outputs, *made.sizes())
+    data = {
+        "shares": made.shares.rows,
+        "lines": made.lines,
+        "inputs": made.inputs,
+        "ops": ops,
+        "nodes": nodes,
+        "arms": arms,
+        "outputs": outputs,
+        **made.sizes(),
+    }
     image = np.zeros(max((span.stop for span in psram.spans), default=0), np.uint8)
     for span, first in zip(psram.spans, psram.before, strict=False):
         image[span.start : span.stop] = psram.bytes[first : first + len(span)]
@@ -107,14 +98,16 @@ class _Ops:
         self.banded = banded_ops(self.program, (layout.commands,))
         self.shares, self.lines, self.inputs = Table[Share](), list[int](), list[HostInput]()
 
-    def sizes(self) -> tuple[int, int, int, int]:
+    def sizes(self) -> dict[str, int]:
         """The bytes of the largest operand, the most inputs and outputs of an op, its most lines in a row."""
         ops, tensors = [*self.program.ops()], self.program.tensors.values()
         across = max((max(op.work.channels, len(self._columns(op))) for op in ops), default=0)
         sizes = [tensor.bytes for tensor in tensors]
         sizes += [each.bytes for op in ops for each in (op.scratch, op.carried) if each]
         largest = max([*sizes, *self.tables.weight_bytes.values(), 8 * across])
-        return largest, max(len(op.inputs) for op in ops), max(len(op.outputs) for op in ops), across
+        inputs, outputs = max(len(op.inputs) for op in ops), max(len(op.outputs) for op in ops)
+        names = ("largest", "most_inputs", "most_outputs", "most_across")
+        return dict(zip(names, (largest, inputs, outputs, across), strict=True))
 
     def _columns(self, op: Op) -> Interval:
         return self.banded.get(op.name, Interval(0, 0))

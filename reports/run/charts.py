@@ -10,7 +10,7 @@ from reports.run.figures import RunChart, timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import merging
 from reports.run.rolling_rows import cascade_runs
-from reports.words import mhz, size, verdict
+from reports.words import mhz
 
 MAP_HINT = (
     "Every box is a buffer: its width is its lifetime, its height its size, its position its address. "
@@ -32,11 +32,13 @@ class ChartSection:
     kind: str
     title: str
     hint: str
-    label: str
-    """Description for screen readers."""
     chart: RunChart
-    linked: bool = False
     height: int | None = None
+
+    @property
+    def linked(self) -> bool:
+        """Whether it is over cycles."""
+        return self.kind != "merging"
 
 
 def over_time(result: Result, most: int) -> list[ChartSection]:
@@ -56,9 +58,8 @@ def _timeline(result: Result, most: int) -> ChartSection:
     if cascades:
         top = "top rows have" if cascades > 1 else "top row has"
         hint += f" The {top} a bar for each cascade: ops whose steps take turns."
-    label = f"Timeline of the NPU and the DMA: {verdict(result)}. The tables below hold the same numbers."
     height = 130 + 46 * rows if result.cores or cascades else None
-    return ChartSection("timeline", "timeline", "Timeline", hint, label, timeline(result, most), True, height)
+    return ChartSection("timeline", "timeline", "Timeline", hint, timeline(result, most), height)
 
 
 def _memories(result: Result, most: int) -> list[ChartSection]:
@@ -69,10 +70,7 @@ def _memories(result: Result, most: int) -> list[ChartSection]:
             kind="memory",
             title=f"SharedMemory{of}",
             hint=MAP_HINT + (ROLLING_HINT if seen.schedule.cascades else ""),
-            label=f"Map of the SharedMemory{of} over time: peak {size(seen.solved.peak)} of "
-            f"{size(seen.capacity)}.",
             chart=memory_map(seen, most),
-            linked=True,
         )
         for name, of, seen in views or [("memory", "", result)]
         if seen.problem.buffers or not result.cores
@@ -87,7 +85,6 @@ def of_merging(result: Result) -> list[ChartSection]:
             kind="merging",
             title=f"{when}: --merge {name}",
             hint="",
-            label=f"Map of SharedMemory over the steps of all arms with --merge {name}.",
             chart=chart,
         )
         for when, (name, chart) in zip(("Before", "After"), merging(result).items(), strict=False)

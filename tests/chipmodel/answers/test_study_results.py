@@ -10,6 +10,7 @@ from chipmodel.answers.study_results import (
     CYCLES,
     PEAK,
     StudyResults,
+    contradictions,
     failures,
     planner_label,
     swept_values,
@@ -79,11 +80,10 @@ def test_a_peak_below_a_bound_of_the_same_question_leaves_out_that_problem_alone
 
 
 def test_a_row_that_beats_its_own_bound_is_known_for_it() -> None:
-    assert packing("a", "exact", 195_920, 195_968).own_contradiction == (
-        "its peak of 195,920 is below its own bound of 195,968"
-    )
-    assert network("n", 999, 1000).own_contradiction.startswith("its run of 999")
-    assert packing("a", "exact", 5, 5).own_contradiction == ""
+    (fault,) = contradictions([packing("a", "exact", 195_920, 195_968)]).values()
+    assert "195,920, is below a bound, its own, 195,968. All rows of this problem" in fault
+    assert "999, is below" in next(iter(contradictions([network("n", 999, 1000)]).values()))
+    assert contradictions([packing("a", "exact", 5, 5)]) == {}
 
 
 def test_cycles_share_the_bound_of_any_plan_on_one_chip() -> None:

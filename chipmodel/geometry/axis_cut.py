@@ -16,7 +16,7 @@ from math import prod
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
-from chipmodel.geometry.window import indices_needed
+from chipmodel.geometry.window import indices_needed, within
 from chipmodel.records import dataclass
 
 NOTHING_READ = Share(Interval(0, 0))
@@ -50,8 +50,7 @@ class OperandAxis:
         if self.apart:
             start = min(max(first, 0), self.size)
             return Interval(start, max(start, min(stop, self.size)))
-        start = min(max(first, 0), self.size - 1)
-        return Interval(start, min(max(stop, start + 1), self.size))
+        return within(first, stop - 1, self.size)
 
     def needed_by_any(self, count: int) -> int:
         """How many indices any of ``count`` indices of the output's axis needs."""

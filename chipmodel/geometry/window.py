@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from chipmodel.geometry.interval import Interval, merged
@@ -22,11 +23,9 @@ def indices_needed(
 
     def part(y: int) -> Interval:
         first = (y * step + offset) // scale
-        start = max(first, 0)
-        if not nearest:
-            return Interval(start, min(first + more + 1, size))
-        start = min(start, size - 1)
-        return Interval(start, min(max(first + more + 1, start + 1), size))
+        if nearest:
+            return within(first, first + more, size)
+        return Interval(max(first, 0), min(first + more + 1, size))
 
     if step <= scale * (more + 1):
         return len(Interval(part(0).start, part(count - 1).stop))
@@ -35,6 +34,24 @@ def indices_needed(
     beside = {0, count - 1, *(at + by for at in (low, high) for by in (-1, 0, 1) if 0 <= at + by < count)}
     others = max(0, high - low) - sum(low <= y < high for y in beside)
     return sum(map(len, merged(map(part, beside)))) + others * (more + 1)
+
+
+def within(first: int, last: int, size: int) -> Interval:
+    """Return the indices from ``first`` to ``last`` of those below ``size``, or else the nearest one."""
+    start = min(max(first, 0), size - 1)
+    return Interval(start, min(max(last + 1, start + 1), size))
+
+
+def over_images(of_image: Callable[[Interval], Interval], rows: Interval, made: int, given: int) -> Interval:
+    """Return the input rows that ``rows`` of images of ``made`` rows one after another need: a contiguous
+    range of those of images of ``given`` rows."""
+    if rows.stop <= made:
+        return of_image(rows)
+    first, first_row = divmod(rows.start, made)
+    last, last_row = divmod(rows.stop - 1, made)
+    start = of_image(Interval(first_row, made if last > first else last_row + 1)).start
+    stop = of_image(Interval(0 if last > first else first_row, last_row + 1)).stop
+    return Interval(first * given + start, last * given + stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +128,11 @@ class Window:
         else:
             first = out_rows.start * self.stride_h - self.pad_top
             last = (out_rows.stop - 1) * self.stride_h - self.pad_top + reach
-        start = min(max(first, 0), self.in_h - 1)
-        return Interval(start, min(max(last + 1, start + 1), self.in_h))
+        return within(first, last, self.in_h)
 
     def image_rows(self, rows: Interval) -> Interval:
         """Input rows as by ``input_rows``, over a batch of images in turn: a contiguous range of rows."""
-        if rows.stop <= self.out_h:
-            return self.input_rows(rows)
-        first, first_row = divmod(rows.start, self.out_h)
-        last, last_row = divmod(rows.stop - 1, self.out_h)
-        start = self.input_rows(Interval(first_row, self.out_h if last > first else last_row + 1)).start
-        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
-        return Interval(first * self.in_h + start, last * self.in_h + stop)
+        return over_images(self.input_rows, rows, self.out_h, self.in_h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +160,8 @@ class MovedRows:
         """Input rows of one image: at least one row, as every part reads something."""
         first = (rows.start * self.step + self.offset) // self.scale
         last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
-        start = min(max(first, 0), self.in_rows - 1)
-        return Interval(start, min(max(last + 1, start + 1), self.in_rows))
+        return within(first, last, self.in_rows)
 
     def image_rows(self, rows: Interval) -> Interval:
         """Input rows of all images: a contiguous range."""
-        first, first_row = divmod(rows.start, self.out_rows)
-        last, last_row = divmod(rows.stop - 1, self.out_rows)
-        start = self.input_rows(Interval(first_row, self.out_rows if last > first else last_row + 1)).start
-        stop = self.input_rows(Interval(0 if last > first else first_row, last_row + 1)).stop
-        return Interval(first * self.in_rows + start, last * self.in_rows + stop)
+        return over_images(self.input_rows, rows, self.out_rows, self.in_rows)

@@ -9,7 +9,7 @@ what is carried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from typing import NoReturn
@@ -172,7 +172,7 @@ class _Validator:
         if node.iterations > MAX_ITERATIONS:
             what = f"'{node.name}' makes {shown(node.iterations)} iterations"
             _refuse(what, node.place, f"at most {MAX_ITERATIONS:,}")
-        _check_chances(node)
+        _check_iterations(node)
         inside = _defined(node.body)
         self.carry(node, inside, state)
         end = state.copy()
@@ -269,37 +269,26 @@ def _check_slices(program: Program, op: Op) -> None:
 
 
 def _check_probabilities(node: If) -> None:
-    for arm in node.arms:
-        if arm.probability is not None and not 0 <= arm.probability <= 1:
-            what = f"the arm '{arm.name}' of '{node.name}' has the probability {_number(arm.probability)}"
-            _refuse(what, node.place, "write one from 0 to 1")
     given = [arm.probability for arm in node.arms if arm.probability is not None]
-    if sum(given) > 1 or (len(given) == len(node.arms) and sum(given) != 1):
-        what = f"the probabilities of the arms of '{node.name}' add up to {_number(sum(given, Fraction(0)))}"
-        _refuse(what, node.place, "make them add up to 1; an arm without one gets what the others leave")
+    _check_chances(node, "arms", given, len(given) == len(node.arms))
 
 
-def _check_chances(node: Loop) -> None:
-    if not node.chances:
-        return
-    iterations = [number for number, _ in node.chances]
-    for number, chance in node.chances:
-        if number < 0 or iterations.count(number) > 1:
-            what = f"'{node.name}' may make {number} iterations"
-            _refuse(what, node.place, "write different numbers, 0 or more")
-        if not 0 <= chance <= 1:
-            what = f"{number} iterations of '{node.name}' have the probability {_number(chance)}"
-            _refuse(what, node.place, "write one from 0 to 1")
-    total = sum((chance for _, chance in node.chances), Fraction(0))
-    if total != 1:
-        what = f"the probabilities of the iterations of '{node.name}' add up to {_number(total)}"
-        _refuse(what, node.place, "make them add up to 1")
-    if max(iterations) != node.iterations:
-        what = (
-            f"'{node.name}' makes {node.iterations} iterations, "
-            f"and at most {max(iterations)} by its probabilities"
-        )
-        _refuse(what, node.place, "the largest number of iterations must be the loop's")
+def _check_iterations(node: Loop) -> None:
+    numbers = [number for number, _ in node.chances]
+    if numbers and (min(numbers) < 0 or len({*numbers}) < len(numbers) or max(numbers) != node.iterations):
+        what = f"'{node.name}' makes {node.iterations} iterations, and by its probabilities {numbers}"
+        _refuse(what, node.place, "write different numbers, 0 or more, of which the largest is the loop's")
+    if node.chances:
+        _check_chances(node, "iterations", [chance for _, chance in node.chances], True)
+
+
+def _check_chances(node: If | Loop, of: str, chances: Sequence[Fraction], complete: bool) -> None:
+    total = sum(chances, Fraction(0))
+    if any(chance < 0 for chance in chances) or total > 1 or (complete and total != 1):
+        listed = ", ".join(map(_number, chances))
+        what = f"the probabilities of the {of} of '{node.name}', {listed}, add up to {_number(total)}"
+        hint = "write numbers from 0 to 1 that add up to 1; an arm without one gets what the others leave"
+        _refuse(what, node.place, hint)
 
 
 def _number(value: Fraction) -> str:

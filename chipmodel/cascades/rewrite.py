@@ -26,7 +26,8 @@ from chipmodel.cascades.rows import (
 )
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.program import If, Loop, Node, Op, Program, ops
+from chipmodel.model.program import Node, Op, Program, ops
+from chipmodel.model.tree import with_bodies
 from chipmodel.records import dataclass
 
 KIND = "cascade"
@@ -76,19 +77,13 @@ class _Cascader:
         index = 0
         while index < len(body):
             node = body[index]
-            match node:
-                case Op() if node.name in self.left:
-                    choice = self.left.pop(node.name)
-                    run = [n for n in body[index : index + len(choice.ops)] if isinstance(n, Op)]
-                    result.append(cascade_op(self.program, run, choice))
-                    index += len(choice.ops) - 1
-                case Op():
-                    result.append(node)
-                case If():
-                    arms = tuple(replace(arm, body=self.body(arm.body)) for arm in node.arms)
-                    result.append(replace(node, arms=arms))
-                case Loop():
-                    result.append(replace(node, body=self.body(node.body)))
+            if isinstance(node, Op) and node.name in self.left:
+                choice = self.left.pop(node.name)
+                run = [n for n in body[index : index + len(choice.ops)] if isinstance(n, Op)]
+                result.append(cascade_op(self.program, run, choice))
+                index += len(choice.ops) - 1
+            else:
+                result.append(with_bodies(node, self.body))
             index += 1
         return tuple(result)
 

@@ -19,7 +19,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import Storage, usual_layout
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.cascade_work import CascadeWork
-from chipmodel.model.tree import bodies, walk
+from chipmodel.model.tree import bodies, walk, with_bodies
 from chipmodel.model.work import Conv, Matmul, Recurrent, Vector, Work, output_share
 from chipmodel.records import dataclass
 
@@ -443,17 +443,6 @@ def numbered_nodes(body: Body, first: int = 0) -> Iterator[tuple[int, Node]]:
             yield from numbered_nodes(inner, first)
             first += sum(1 for _ in ops(inner))
         first += isinstance(node, Op)
-
-
-def with_bodies(node: Node, change: Callable[[Body], Body]) -> Node:
-    """``node`` with each body directly below it replaced by ``change(body)``."""
-    match node:
-        case Op():
-            return node
-        case If():
-            return replace(node, arms=tuple(replace(arm, body=change(arm.body)) for arm in node.arms))
-        case Loop():
-            return replace(node, body=change(node.body))
 
 
 def rewritten(body: Body, change: Callable[[Node], Node]) -> Body:

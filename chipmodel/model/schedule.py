@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.tier_states import StateSearch
-from chipmodel.model.tree import walk
+from chipmodel.model.tree import walk, with_bodies
 from chipmodel.records import dataclass
 
 Direction = Literal["load", "store"]
@@ -360,17 +360,14 @@ def renamed(
             replace(operand, buffer=buffers.get(operand.buffer, operand.buffer)) for operand in operands
         )
 
-    result: list[StepNode] = []
-    for node in body:
-        match node:
-            case Step():
-                op, reads, writes = ops.get(node.position, node.op), named(node.reads), named(node.writes)
-                same = op == node.op and reads is node.reads and writes is node.writes
-                result.append(node if same else replace(node, op=op, reads=reads, writes=writes))
-            case StepIf():
-                arms = tuple(replace(arm, body=renamed(arm.body, buffers, op_at)) for arm in node.arms)
-                condition = named((node.condition,))[0] if node.condition else None
-                result.append(replace(node, arms=arms, condition=condition))
-            case StepLoop():
-                result.append(replace(node, body=renamed(node.body, buffers, op_at)))
-    return tuple(result)
+    def changed(node: StepNode) -> StepNode:
+        if isinstance(node, Step):
+            op, reads, writes = ops.get(node.position, node.op), named(node.reads), named(node.writes)
+            same = op == node.op and reads is node.reads and writes is node.writes
+            return node if same else replace(node, op=op, reads=reads, writes=writes)
+        node = with_bodies(node, lambda inner: renamed(inner, buffers, op_at))
+        if isinstance(node, StepIf) and node.condition:
+            return replace(node, condition=named((node.condition,))[0])
+        return node
+
+    return tuple(map(changed, body))

@@ -6,8 +6,9 @@ A body is a sequence of nodes that run in order. A node is a leaf, a branch with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 N = TypeVar("N")
 
@@ -26,3 +27,13 @@ def walk(body: Iterable[N]) -> Iterator[N]:
         yield node
         for inner in bodies(node):
             yield from walk(inner)
+
+
+def with_bodies(node: N, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> N:
+    """``node`` with each body directly below it replaced by ``change(body)``."""
+    given: Any = node
+    if (arms := getattr(node, "arms", None)) is not None:
+        given = replace(given, arms=tuple(replace(arm, body=change(arm.body)) for arm in arms))
+    elif (body := getattr(node, "body", None)) is not None:
+        given = replace(given, body=change(body))
+    return cast("N", given)

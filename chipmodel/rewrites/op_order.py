@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chipmodel.errors import BadInput
-from chipmodel.model.program import Node, Op, Program, reads, with_bodies
-from chipmodel.model.tree import walk
+from chipmodel.model.program import Node, Op, Program, reads
+from chipmodel.model.tree import walk, with_bodies
 from chipmodel.records import dataclass
 
 

@@ -16,7 +16,8 @@ from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import IMAGE_AXES, Layout, Storage
 from chipmodel.model.attributes import AxisOrder
-from chipmodel.model.program import DTYPE_BITS, Body, Node, Op, Program, Tensor, Weight, with_bodies
+from chipmodel.model.program import DTYPE_BITS, Body, Node, Op, Program, Tensor, Weight
+from chipmodel.model.tree import with_bodies
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SummedPiece, Vector, Work
 from chipmodel.records import dataclass
 from chipmodel.rewrites.op_shapes import SeenTensor, seen_inputs, seen_outputs

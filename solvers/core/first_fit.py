@@ -80,6 +80,22 @@ def stacked(problem: Problem, offsets: dict[str, int], rest: Iterable[Sequence[i
     return Plan({b.name: offsets[b.name] for b in problem.buffers})
 
 
+def placed_in_turn(
+    problem: Problem, order: Sequence[int], offset: Callable[[Buffer, Ints, Ints], int], deadline: Deadline
+) -> Plan:
+    """Return the plan of buffers in an ``order``, each at its ``offset`` for the first bytes and ends of
+    those placed before that are alive with it. From the ``deadline`` on each is placed above all others."""
+    placed = PlacedByTime(problem)
+    offsets: dict[str, int] = {}
+    for turn, index in enumerate(order):
+        if deadline.over:
+            return stacked(problem, offsets, ((each,) for each in order[turn:]))
+        buffer = problem.buffers[index]
+        offsets[buffer.name] = offset(buffer, *placed.rivals(index))
+        placed.add(index, offsets[buffer.name])
+    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+
+
 class _Few:
     """Placed buffers of a problem whose pairs of buffers alive together are known."""
 

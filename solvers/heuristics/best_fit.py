@@ -6,9 +6,10 @@ greedy by size (docs/references.md).
 
 from __future__ import annotations
 
-from chipmodel.model.plan import Plan, Problem
+from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.conflicts import Ints
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.core.first_fit import PlacedByTime, free_gaps, stacked
+from solvers.core.first_fit import free_gaps, placed_in_turn
 
 
 def greedy_best_fit(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
@@ -19,14 +20,9 @@ def greedy_best_fit(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     the ``deadline`` on each is placed above all others.
     """
     order = sorted(range(len(problem.buffers)), key=lambda i: -problem.buffers[i].bytes)
-    placed = PlacedByTime(problem)
-    offsets: dict[str, int] = {}
-    for turn, index in enumerate(order):
-        if deadline.over:
-            return stacked(problem, offsets, ((each,) for each in order[turn:]))
-        buffer = problem.buffers[index]
-        starts, sizes = free_gaps(buffer, *placed.rivals(index))
-        at = int(starts[sizes.argmin() if len(sizes) else -1]) if buffer.bytes else 0
-        offsets[buffer.name] = at
-        placed.add(index, at)
-    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+    return placed_in_turn(problem, order, _tightest, deadline)
+
+
+def _tightest(buffer: Buffer, lows: Ints, highs: Ints) -> int:
+    starts, sizes = free_gaps(buffer, lows, highs)
+    return int(starts[sizes.argmin() if len(sizes) else -1]) if buffer.bytes else 0

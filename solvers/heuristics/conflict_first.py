@@ -6,10 +6,10 @@ Source: Apache TVM USMP, src/tir/usmp/algo/greedy.cc, ``greedy_by_conflicts`` (d
 from __future__ import annotations
 
 from chipmodel.geometry.rounding import round_up
-from chipmodel.model.plan import Plan, Problem
-from solvers.core.conflicts import conflict_counts
+from chipmodel.model.plan import Buffer, Plan, Problem
+from solvers.core.conflicts import Ints, conflict_counts
 from solvers.core.deadline import NO_DEADLINE, Deadline
-from solvers.core.first_fit import PlacedByTime, stacked
+from solvers.core.first_fit import placed_in_turn
 
 
 def conflict_first(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
@@ -18,14 +18,8 @@ def conflict_first(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Plan:
     most naive's."""
     conflicts = conflict_counts(problem)
     order = sorted(range(len(conflicts)), key=lambda i: (-conflicts[i], -problem.buffers[i].bytes))
-    placed = PlacedByTime(problem)
-    offsets: dict[str, int] = {}
-    for turn, index in enumerate(order):
-        if deadline.over:
-            return stacked(problem, offsets, ((each,) for each in order[turn:]))
-        buffer = problem.buffers[index]
-        _, highs = placed.rivals(index)
-        top = int(highs.max()) if len(highs) else 0
-        offsets[buffer.name] = round_up(top, buffer.alignment)
-        placed.add(index, offsets[buffer.name])
-    return Plan({b.name: offsets[b.name] for b in problem.buffers})
+    return placed_in_turn(problem, order, _above, deadline)
+
+
+def _above(buffer: Buffer, _: Ints, highs: Ints) -> int:
+    return round_up(int(highs.max()) if len(highs) else 0, buffer.alignment)

@@ -8,24 +8,19 @@ Source: Wang et al. 2025, Algorithm 1; ``naive`` is its baseline (docs/reference
 from __future__ import annotations
 
 from chipmodel.errors import BadInput
-from chipmodel.geometry.rounding import round_up
 from chipmodel.model.plan import Plan, Problem
 from solvers.core.constrained_fit import in_order
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.dispatch import pack_plain
 from solvers.core.first_fit import ORDERS, first_fit
 from solvers.core.outcome import MemoryOverflow
+from solvers.heuristics.pool import in_a_row
 
 
 def naive(problem: Problem) -> Plan:
     """No reuse: every buffer has its own bytes; the peak is the sum of the sizes, but for alignment."""
-    offset = 0
-    offsets: dict[str, int] = {}
-    for buffer in problem.buffers:
-        offset = round_up(offset, buffer.alignment)
-        offsets[buffer.name] = offset
-        offset += buffer.bytes
-    return Plan(offsets)
+    starts = in_a_row((b.bytes for b in problem.buffers), (b.alignment for b in problem.buffers))
+    return Plan({b.name: start for b, start in zip(problem.buffers, starts, strict=True)})
 
 
 def lowest_fit(problem: Problem, name: str, deadline: Deadline = NO_DEADLINE) -> Plan:

@@ -8,7 +8,7 @@ Source: the edge-framework patent (CN, 2021), its baseline; ncnn's PoolAllocator
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from math import lcm
 
@@ -73,12 +73,13 @@ def nodes_in_a_row(problem: Problem, nodes: PoolNodes) -> Plan:
     for buffer, node in zip(problem.buffers, nodes.node_of, strict=True):
         if node is not None:
             steps[node] = lcm(steps[node], buffer.alignment)
-    starts = _starts(nodes.sizes, steps)
+    starts = in_a_row(nodes.sizes, steps)
     offsets = (0 if node is None else starts[node] for node in nodes.node_of)
     return Plan({b.name: offset for b, offset in zip(problem.buffers, offsets, strict=True)})
 
 
-def _starts(sizes: Sequence[int], steps: Sequence[int]) -> list[int]:
+def in_a_row(sizes: Iterable[int], steps: Iterable[int]) -> list[int]:
+    """Return the starts of ``sizes`` bytes one after another, each at a multiple of its step."""
     starts: list[int] = []
     end = 0
     for size, step in zip(sizes, steps, strict=True):

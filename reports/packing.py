@@ -139,9 +139,8 @@ def render_packing(answer: PackingAnswer, plotly: PlotlyPlace = "inside") -> str
     """The page as text, with Plotly's script in it or beside it; it does not depend on how long the packer
     took."""
     problem = answer.problem
-    pressures = highest_live_bytes(problem, answer.curve)
-    columns = _columns(answer, pressures)
-    live, chart = answer.live_set, packing_map(answer, pressures)
+    columns = _columns(answer)
+    live, chart = answer.live_set, packing_map(answer)
     tiles = [
         SummaryTile(label.capitalize(), f"{number} {unit}", told)
         for label, number, unit, told in _rows(answer)
@@ -187,7 +186,7 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     return facts + [("Note", note) for note in answer.notes]
 
 
-def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> dict[str, Sequence[int | str]]:
+def _columns(answer: PackingAnswer) -> dict[str, Sequence[int | str]]:
     """The columns that every table has, and those of the constraints that some buffer has."""
     problem = answer.problem
     buffers = problem.buffers
@@ -205,7 +204,7 @@ def _columns(answer: PackingAnswer, pressures: Sequence[int]) -> dict[str, Seque
         **placed,
         "lower": [hull(b.live).start for b in buffers],
         "upper": [hull(b.live).stop for b in buffers],
-        "max live B": pressures,
+        "max live B": highest_live_bytes(problem, answer.curve),
         "alignment": [b.alignment for b in buffers],
         "lifetimes": [len(b.live) for b in buffers],
         "pinned": ["" if b.pinned is None else "pinned" for b in buffers],

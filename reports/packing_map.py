@@ -12,7 +12,7 @@ from chipmodel.model.live_sets import thinned
 from chipmodel.model.plan import Buffer
 from reports.chart import Chart, Style, axis, bars, labelled, series, told
 from reports.colours import BLUE, VERMILION
-from reports.words import count, percent, ratio, size
+from reports.words import count, ratio, size
 
 MapBox = tuple[int, Buffer, Interval]
 """The number of a buffer in the page's table, the buffer, and one of its lifetimes."""
@@ -32,7 +32,7 @@ NEAR = 2.5
 """A capacity above so many times the peak would leave most of the map empty."""
 
 
-def packing_map(answer: PackingAnswer, pressures: Sequence[int]) -> Chart | None:
+def packing_map(answer: PackingAnswer) -> Chart | None:
     """The map, without boxes where there is no plan; None where nothing is ever alive."""
     curve = thinned(answer.curve, MOST_POINTS)
     if len(curve) < 2:
@@ -45,7 +45,7 @@ def packing_map(answer: PackingAnswer, pressures: Sequence[int]) -> Chart | None
     levels += [(memory.name, memory.stop) for memory in answer.problem.memories]
     top = max(crest, *(at for _, at in levels))
     traces = [
-        *_boxes(answer, pressures),
+        *_boxes(answer),
         series(
             "live bytes",
             "lines",
@@ -72,7 +72,7 @@ def _sizes(top: int) -> dict[float, str]:
     return {at: size(at) for at in range(0, top + 1, step)}
 
 
-def _boxes(answer: PackingAnswer, pressures: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _boxes(answer: PackingAnswer) -> Iterator[dict[str, Any]]:
     """The boxes of all buffers that have bytes, a trace for each colour: the largest first, since aliases lie
     on each other."""
     if answer.plan is None:
@@ -88,23 +88,15 @@ def _boxes(answer: PackingAnswer, pressures: Sequence[int]) -> Iterator[dict[str
         groups.setdefault((round(share * (len(RAMP) - 1)), kind), []).append(box)
     named = len(boxes) <= MOST_NAMED
     for (shade, kind), members in groups.items():
-        yield _box_trace(answer.plan.offsets, pressures, members, RAMP[shade], kind, named)
+        yield _box_trace(answer.plan.offsets, members, RAMP[shade], kind, named)
 
 
 def _box_trace(
-    offsets: Mapping[str, int],
-    pressures: Sequence[int],
-    boxes: Sequence[MapBox],
-    colour: str,
-    kind: str,
-    named: bool,
+    offsets: Mapping[str, int], boxes: Sequence[MapBox], colour: str, kind: str, named: bool
 ) -> dict[str, Any]:
-    most, (edge, width) = max(pressures, default=1), EDGES[kind]
+    edge, width = EDGES[kind]
     lows = [offsets[b.name] for _, b, _ in boxes]
-    titles = [
-        _title(b, low, span, ratio(pressures[row], most))
-        for (row, b, span), low in zip(boxes, lows, strict=True)
-    ]
+    titles = [_title(b, low, span) for (_, b, span), low in zip(boxes, lows, strict=True)]
     marker = {"color": colour, "line": {"color": edge, "width": width}}
     return bars(
         [(span.start, len(span)) for _, _, span in boxes],
@@ -118,9 +110,9 @@ def _box_trace(
     )
 
 
-def _title(buffer: Buffer, low: int, span: Interval, pressure: float) -> str:
+def _title(buffer: Buffer, low: int, span: Interval) -> str:
     pinned = "" if buffer.pinned is None else "\npinned"
     return (
         f"{buffer.name}\n{count(buffer.bytes)} B at {count(low)} to {count(low + buffer.bytes)}\n"
-        f"alive during [{count(span.start)}, {count(span.stop)})\nmemory pressure {percent(pressure)}{pinned}"
+        f"alive during [{count(span.start)}, {count(span.stop)}){pinned}"
     )

@@ -12,17 +12,9 @@ from reports.page_parts import PageChart, PageTable, TablePage
 Values = Mapping[str, Any]
 
 WORST_ROWS = 10
-"""Rows of the table of the worst ones."""
+"""Rows on the terminal."""
 SUMMARY_KEYS = ("rows", "exact", "max_abs_error", "max_relative_error", "mean_relative_error")
 COMPUTED_KEYS = ("line", "measured", "predicted", "error", "relative_error")
-
-
-def worst(rows: Sequence[Values]) -> list[Values]:
-    """The at most ``WORST_ROWS`` rows that are wrong, those with the largest relative error first."""
-    wrong = sorted(
-        (row for row in rows if row["error"]), key=lambda r: (-abs(r["relative_error"]), r["line"])
-    )
-    return wrong[:WORST_ROWS]
 
 
 def inputs(row: Values) -> list[str]:
@@ -49,12 +41,6 @@ def _summary_cells(name: str, part: Values) -> tuple[str, ...]:
     return name.replace("_", " "), f"{rows:,}", f"{exact:,}", _cycles(largest), *map(_percent, shares)
 
 
-def _worst_cells(row: Values) -> tuple[str, ...]:
-    described = ", ".join(_short(row[name]) for name in inputs(row))
-    numbers = (_cycles(row[name]) for name in ("measured", "predicted", "error"))
-    return str(row["line"]), described, *numbers, _percent(row["relative_error"])
-
-
 def _others(rows: Sequence[Values]) -> list[str]:
     """A line for each measured column of the table but the main one."""
     names = [key for key in rows[0] if f"predicted_{key}" in rows[0]] if rows else []
@@ -64,10 +50,6 @@ def _others(rows: Sequence[Values]) -> list[str]:
         exact = sum(not error for error in errors)
         lines.append(f"{name}: {exact:,} of {len(errors):,} exact, max error {_cycles(max(errors))}")
     return lines
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _cycles(value: float | None) -> str:
@@ -133,17 +115,11 @@ def page(
             remark="\n".join([*of_last, *_others(answer["rows"])]),
         ),
         PageTable(
-            "worst",
-            f"Worst rows ({', '.join(described)})",
-            (">line", "row", ">measured", ">predicted", ">error", ">relative"),
-            list(map(_worst_cells, worst(answer["rows"]))),
-        ),
-        PageTable(
             "rows",
-            "Rows",
+            "Rows, the worst first",
             (">line", ">measured", *(head for name in names for head in (f">{name}", ">error")), *described),
             _rows(documents),
-            most=0,
+            most=WORST_ROWS,
         ),
     )
     sentences = (f"{len(answer['rows']):,} rows of kind {answer['kind']}, {measured}.",)
@@ -161,10 +137,12 @@ def _errors(rows: Sequence[Values]) -> tuple[str, str]:
 
 
 def _rows(documents: Mapping[str, Values]) -> list[list[str]]:
-    """Line, measured, predicted and error of each name, and what describes the experiment."""
+    """Line, measured, predicted and error of each name, and what describes the experiment; those first whose
+    last prediction is furthest off."""
     answers = list(documents.values())
     rows: list[list[str]] = []
-    for each in zip(*(answer["rows"] for answer in answers), strict=True):
+    together = zip(*(answer["rows"] for answer in answers), strict=True)
+    for each in sorted(together, key=lambda each: -abs(float(each[-1]["relative_error"] or 0.0))):
         first = each[0]
         predicted = [text for row in each for text in (value_text(row["predicted"]), error_text(row))]
         described = [value_text(first[name]) for name in inputs(first)]

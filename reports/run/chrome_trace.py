@@ -11,6 +11,7 @@ whole nanoseconds here.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import floor, inf, nextafter
@@ -157,10 +158,10 @@ def _flow(result: Result, number: int, source: Event, target: Event) -> list[dic
 
 
 def _bandwidth(result: Result) -> list[dict[str, object]]:
-    rounded = (
-        (cycle, {kind: round(rate, 3) for kind, rate in by_kind.items()}) for cycle, by_kind in rates(result)
-    )
-    return [_counter(result, "Psram MB/s", cycle, values) for cycle, values in rounded]
+    return [
+        _counter(result, "Psram MB/s", cycle, {kind: round(float(rate), 3) for kind, rate in by.items()})
+        for cycle, by in rates(result)
+    ]
 
 
 def _counter(result: Result, name: str, cycle: int, values: Mapping[str, object]) -> dict[str, object]:
@@ -214,26 +215,16 @@ MOVE = "move"
 """The kind of transfers on a chip with further memories only."""
 
 
-def transfers(result: Result) -> list[Event]:
-    """The events that moved bytes."""
-    return [e for e in result.trace.events if e.unit == "dma" and not e.cause and e.bytes]
-
-
-def rates(result: Result) -> Iterator[tuple[int, dict[str, float]]]:
+def rates(result: Result) -> Iterator[tuple[int, dict[str, Fraction]]]:
     """The cycle of each change, and MB/s by kind from then on; bytes are spread evenly over a transfer."""
-    mhz, kinds = float(result.chip.core_mhz), (*KINDS, *([MOVE] if result.chip.memories else []))
-    changes: dict[int, list[tuple[Event, bool]]] = {}
-    for event in transfers(result):
-        changes.setdefault(event.start, []).append((event, True))
-        changes.setdefault(event.stop, []).append((event, False))
-    active: dict[int, Event] = {}
+    changes: defaultdict[int, list[tuple[str, Fraction]]] = defaultdict(list)
+    for event in result.trace.of("dma"):
+        if event.bytes and not event.cause:
+            rate = event.bytes * result.chip.core_mhz / event.cycles
+            changes[event.start].append((event.kind, rate))
+            changes[event.stop].append((event.kind, -rate))
+    now = {kind: Fraction(0) for kind in (*KINDS, *([MOVE] if result.chip.memories else []))}
     for cycle in sorted(changes):
-        for event, begins in sorted(changes[cycle], key=lambda change: change[1]):
-            if begins:
-                active[event.channel] = event
-            else:
-                active.pop(event.channel, None)
-        now = dict.fromkeys(kinds, 0.0)
-        for event in active.values():
-            now[event.kind] += event.bytes / event.cycles * mhz
-        yield cycle, now
+        for kind, rate in changes[cycle]:
+            now[kind] += rate
+        yield cycle, dict(now)

@@ -19,41 +19,29 @@ GAP = 44
 
 def plotly_figure(sections: Sequence[ChartSection]) -> Any:
     """Return the charts one above another, over one axis of cycles: a ``plotly.graph_objects.Figure``."""
-    figure: Any = import_module("plotly.graph_objects").Figure  # slow to import
+    subplots: Any = import_module("plotly.subplots")  # slow to import
 
     heights = [section.height or HEIGHTS[section.kind] for section in sections]
-    total = sum(heights) + GAP * (len(sections) - 1)
-    axes: dict[str, Any] = {}
-    traces: list[Any] = []
-    titles: list[dict[str, object]] = []
+    figure = subplots.make_subplots(
+        rows=len(sections),
+        shared_xaxes=True,
+        row_heights=heights,
+        vertical_spacing=GAP / (sum(heights) + GAP * len(sections)),
+        subplot_titles=[section.title for section in sections],
+    )
     named: set[str] = set()
-    top = 1.0
-    for number, (section, height) in enumerate(zip(sections, heights, strict=True), 1):
+    for row, section in enumerate(sections, 1):
         drawn: Any = in_light(section.chart.figure)
-        axis = {**drawn["layout"]["yaxis"], "domain": [max(0.0, top - height / total), top]}
-        axes[f"yaxis{number}"] = axis
-        titles.append(_title(section.title, top))
         for trace in drawn["data"]:
             name = trace.get("name", "")
             legend = {"showlegend": bool(name) and name not in named, "legendgroup": name}
-            traces.append({**trace, "yaxis": f"y{number}", "xaxis": "x", **legend})
+            figure.add_trace({**trace, **legend}, row=row, col=1)
             named.add(name)
-        top -= (height + GAP) / total
+        figure.update_yaxes(drawn["layout"]["yaxis"], row=row, col=1)
     last: Any = sections[-1].chart.figure["layout"]
-    layout = {
-        **{key: last[key] for key in ("barmode", "bargap", "hovermode", "dragmode", "uniformtext")},
-        **axes,
-        "xaxis": {**last["xaxis"], "anchor": f"y{len(sections)}"},
-        "annotations": titles,
-        "height": total + 110,
-        "margin": {"t": 40, "b": 70, "l": 70, "r": 20},
-        "template": "plotly_white",
-    }
-    return figure({"data": traces, "layout": layout})
-
-
-def _title(text: str, top: float) -> dict[str, object]:
-    return {
-        "text": text, "x": 0, "y": top, "xref": "paper", "yref": "paper",
-        "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 15},
-    }  # fmt: skip
+    figure.update_xaxes(last["xaxis"], row=len(sections), col=1)
+    figure.update_annotations(x=0, xanchor="left", font_size=15)
+    shared = {key: last[key] for key in ("barmode", "bargap", "hovermode", "dragmode", "uniformtext")}
+    height = sum(heights) + GAP * (len(sections) - 1) + 110
+    margin = {"t": 40, "b": 70, "l": 70, "r": 20}
+    return figure.update_layout(**shared, height=height, margin=margin, template="plotly_white")

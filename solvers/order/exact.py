@@ -24,7 +24,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 from chipmodel.records import dataclass
-from solvers.order.heuristics import beam, depth_first, least_live
+from solvers.order.heuristics import depth_first
 from solvers.order.problem import Ordered, OrderProblem, OrderState, OrderTables, mask
 
 MAX_STATES = 100_000
@@ -101,12 +101,10 @@ class _OrderSegment:
 
 
 def _least(tables: OrderTables, part: _OrderSegment, states: int) -> Ordered:
-    """The best order of a segment: by heuristics, then by search below the best of them."""
+    """The best order of a segment: the given one or by branches, then by search below the better one."""
     candidates = [part.ops]
     if len(part.ops) > 1:
         candidates.append(depth_first(tables, part.ops, part.done, part.live))
-        candidates.append(least_live(tables, part.ops, part.done, part.live))
-        candidates.append(beam(tables, part.ops, part.done, part.live))
     peaks = [tables.peak(order, part.done, part.live) for order in candidates]
     peak = min(peaks)
     best = candidates[peaks.index(peak)]

@@ -3,7 +3,6 @@ from hypothesis import given, strategies as st
 
 from solvers.order import exact as order_exact
 from solvers.order.exact import least_peak_order, segments
-from solvers.order.heuristics import beam
 from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
 
@@ -78,8 +77,7 @@ def test_no_order_has_a_lower_peak(problem: OrderProblem) -> None:
 def by_search_alone(problem: OrderProblem, states: int = order_exact.MAX_STATES) -> Ordered:
     """The search alone, from the given order, without heuristics."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("beam", "depth_first", "least_live"):
-            patch.setattr(order_exact, name, _as_given)
+        patch.setattr(order_exact, "depth_first", _as_given)
         return least_peak_order(problem, states)
 
 
@@ -103,11 +101,3 @@ def test_a_stopped_search_proves_nothing_false(problem: OrderProblem, states: in
     found, best = by_search_alone(problem, states), least_peak_order(problem)
     assert keeps(problem, found.order)
     assert found.lower_bound <= best.peak <= found.peak == oracle_peak(problem, found.order)
-
-
-@given(order_problems(most_ops=5))
-def test_a_wide_beam_is_exact(problem: OrderProblem) -> None:
-    """Of the orders to one set of ops the one with the least peak is all that counts."""
-    tables = OrderTables(problem)
-    order = beam(tables, range(len(problem.after)), 0, tables.at_start, width=1 << 5)
-    assert tables.peak(order) == min(oracle_peak(problem, each) for each in all_orders(problem))

@@ -285,15 +285,7 @@ class BankConflicts:
         )
 
     def _search(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int) -> int:
-        """Cycles to the first conflict, access by access or beat by beat, whichever are fewer."""
-        shape = pair.shape
-        if stream.stride * shape.line_bytes * shape.scale >= shape.pace * shape.beat_bytes:
-            return self._search_accesses(stream, op, pair, data, limit)
-        return self._search_beats(stream, op, pair, data, limit)
-
-    def _search_accesses(
-        self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int
-    ) -> int:
+        """Cycles to the first conflict, access by access."""
         mask = self.banks.mask
         for index in range(stream.first_from(op), stream.count):
             after = stream.start + index * stream.stride - op
@@ -302,22 +294,6 @@ class BankConflicts:
             beat = pair.shape.beat(data + after)
             if beat and mask(stream.address_of(index), stream.width) & mask(pair.base + beat[0], beat[1]):
                 return after
-        return limit
-
-    def _search_beats(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int) -> int:
-        mask, shape = self.banks.mask, pair.shape
-        for line in range(shape.line_at(data), shape.lines):
-            start, stop, _ = shape.beats(line)
-            for cycle in range(max(start, data), stop):
-                if cycle - data >= limit:
-                    return limit
-                address, beat = stream.address_in(op + cycle - data), shape.beat(cycle)
-                if (
-                    address is not None
-                    and beat
-                    and mask(address, stream.width) & mask(pair.base + beat[0], beat[1])
-                ):
-                    return cycle - data
         return limit
 
 

@@ -106,24 +106,21 @@ class TransferShape:
         run, line = divmod(line, self.run_lines)
         return (cycle - run * self._period) * self.scale - self.first - line * self.pace
 
-    def beats(self, line: int) -> tuple[int, int, int]:
-        """The data cycles ``[start, stop)`` in which ``line`` has a beat, and the bytes of each beat except
-        the last, which moves the rest."""
+    def beat(self, cycle: int) -> tuple[int, int] | None:
+        """First byte of the beat in data cycle ``cycle`` of a transfer, and its bytes; None for none. The
+        last beat of a line moves the rest."""
+        line = self.line_at(cycle)
         start, stop = self.line_start(line), self.line_start(line + 1)
         if start == stop:
-            return start, stop, 0
-        size = self._line_end(line) - self.place(line)
-        width = max(self.beat_bytes, -(-size // (stop - start)))
-        return stop - -(-size // width), stop, width
-
-    def beat(self, cycle: int) -> tuple[int, int] | None:
-        """First byte of the beat in data cycle ``cycle`` of a transfer, and its bytes; None for none."""
-        line = self.line_at(cycle)
-        start, stop, width = self.beats(line)
-        if not start <= cycle < stop:
             return None
-        place = self.place(line) + (cycle - start) * width
-        return place, min(width, self._line_end(line) - place)
+        end = self._line_end(line)
+        size = end - self.place(line)
+        width = max(self.beat_bytes, -(-size // (stop - start)))
+        number = cycle - (stop - -(-size // width))
+        if number < 0 or cycle >= stop:
+            return None
+        place = self.place(line) + number * width
+        return place, min(width, end - place)
 
     def _line_end(self, line: int) -> int:
         """The byte after the last one of ``line``."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chipmodel.answers.study_results import StudyResults, swept_values
@@ -16,35 +15,6 @@ MEMORY = "shared_memory.bytes"
 CHIP = "chip"
 TOLERATED_SLOWDOWN = 0.05
 """The share by which a design may be slower than the best and still counts as fast enough (assumed)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DesignMeasure:
-    """What designs are compared by, the less the better."""
-
-    name: str
-    unit: str
-    value: Callable[[Row], float | None]
-    words: str
-    """The plan that it is of, in a sentence."""
-
-    def of(self, design: Design) -> float:
-        """The least of the design's plans. Only for designs that have one."""
-        return self.of_row(design.rows[0])
-
-    def of_row(self, row: Row) -> float:
-        """The value of a plan that has one."""
-        value = self.value(row)
-        assert value is not None, f"only rows with {self.unit} are compared"
-        return value
-
-
-LATENCY = DesignMeasure(
-    "Latency", "ms", lambda row: row.milliseconds, "Milliseconds of one run with the fastest plan that fits."
-)
-ENERGY = DesignMeasure(
-    "Energy", "µJ", lambda row: row.microjoules, "Microjoules of one run with the plan that takes least."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +41,7 @@ class Design:
     @property
     def milliseconds(self) -> float:
         """Latency of the fastest plan. Only for designs that have one."""
-        return LATENCY.of(self)
+        return milliseconds(self.rows[0])
 
     def value(self, name: str) -> str:
         """The design's value of a varied field or of a column, as text."""
@@ -101,6 +71,12 @@ class SufficientMemory:
     def above(self) -> float:
         """The share by which the smallest is slower than the best."""
         return self.smallest.milliseconds / self.best.milliseconds - 1
+
+
+def milliseconds(row: Row) -> float:
+    """The latency of a plan that has one."""
+    assert row.milliseconds is not None, "only rows of plans are compared"
+    return row.milliseconds
 
 
 def axes(study: StudyResults) -> tuple[str, ...]:
@@ -148,22 +124,11 @@ def _settings(row: Row, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _fastest(study: StudyResults, rows: Iterable[Row]) -> tuple[Row, ...]:
     timed = [row for row in rows if row.fits and row.milliseconds is not None]
-    timed.sort(key=lambda r: (LATENCY.of_row(r), r.peak_bytes, r.seconds, r.key))
+    timed.sort(key=lambda r: (milliseconds(r), r.peak_bytes, r.seconds, r.key))
     first: dict[str, Row] = {}
     for row in timed:
         first.setdefault(study.label(row), row)
     return tuple(first.values())
-
-
-def by_energy(swept: Iterable[Design]) -> tuple[Design, ...]:
-    """The designs with the plans whose energy is known, that with the least first."""
-    return tuple(
-        replace(
-            design,
-            rows=tuple(sorted((r for r in design.rows if r.microjoules is not None), key=ENERGY.of_row)),
-        )
-        for design in swept
-    )
 
 
 def _sizes(rows: Iterable[Row]) -> dict[str, int]:
@@ -189,19 +154,17 @@ def number(name: str, value: str) -> float | None:
         return None
 
 
-def front(
-    swept: Iterable[Design], name: str = MEMORY, measure: DesignMeasure = LATENCY
-) -> tuple[Design, ...]:
-    """The Pareto front of a measure and memory, or the study's column ``name``: the least of it first. Of
+def front(swept: Iterable[Design], name: str = MEMORY) -> tuple[Design, ...]:
+    """The Pareto front of latency and memory, or the study's column ``name``: the least of it first. Of
     designs that are equal in both, it has the cheapest."""
     best: list[Design] = []
 
     def order(design: Design) -> tuple[Any, ...]:
         price = design.bytes if name == MEMORY else dict(design.costs)[name]
-        return price, measure.of(design), design.cheapness
+        return price, design.milliseconds, design.cheapness
 
     for design in sorted((d for d in swept if d.row), key=order):
-        if not best or measure.of(design) < measure.of(best[-1]):
+        if not best or design.milliseconds < best[-1].milliseconds:
             best.append(design)
     return tuple(best)
 

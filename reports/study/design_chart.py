@@ -1,4 +1,4 @@
-"""Latency or energy over a field that a study varies: a chart for each workload, with its Pareto front."""
+"""Latency over a field that a study varies: a chart for each workload, with its Pareto front."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from reports.chart import STYLES, Chart, Style, axis, labelled, series
 from reports.colours import GREY
 from reports.study.design import (
     CHIP,
-    LATENCY,
     MEMORY,
     Design,
-    DesignMeasure,
     columns_of_designs,
     front,
+    milliseconds,
     number,
     setting_words,
 )
@@ -39,18 +38,14 @@ Series = tuple[str, list[tuple[Design, Row]]]
 """The name of a line, and its designs with the row that is drawn for each."""
 
 
-def panels(
-    study: StudyResults, name: str, swept: Sequence[Design], measure: DesignMeasure = LATENCY
-) -> tuple[tuple[str, Chart], ...]:
-    """A chart of the measure over the field, or column, ``name`` for ``MOST_PANELS`` workloads."""
+def panels(study: StudyResults, name: str, swept: Sequence[Design]) -> tuple[tuple[str, Chart], ...]:
+    """A chart of latency over the field, or column, ``name`` for ``MOST_PANELS`` workloads."""
     groups: dict[str, list[Design]] = {}
     for design in swept:
         groups.setdefault(design.workload, []).append(design)
     drawn = [(workload, group) for workload, group in groups.items() if any(d.row for d in group)]
     names = series_names(study, name, swept)
-    return tuple(
-        (workload, _panel(study, name, group, names, measure)) for workload, group in drawn[:MOST_PANELS]
-    )
+    return tuple((workload, _panel(study, name, group, names)) for workload, group in drawn[:MOST_PANELS])
 
 
 def series_names(study: StudyResults, name: str, swept: Sequence[Design]) -> tuple[str, ...]:
@@ -70,29 +65,23 @@ def has_front(study: StudyResults, name: str) -> bool:
     return name == MEMORY or name in columns_of_designs(study)
 
 
-def _panel(
-    study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str], measure: DesignMeasure
-) -> Chart:
+def _panel(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> Chart:
     scale = _SweepAxis(name, group)
-    lines = _series(study, name, group, names, measure)
-    traces = [
-        _line(scale, STYLES[k % len(STYLES)], title, pairs, measure) for k, (title, pairs) in enumerate(lines)
-    ]
+    lines = _series(study, name, group, names)
+    traces = [_line(scale, STYLES[k % len(STYLES)], title, pairs) for k, (title, pairs) in enumerate(lines)]
     if has_front(study, name):
-        traces.append(_front(scale, front(group, name, measure), measure))
-    layout = {"xaxis": scale.axis(), "yaxis": axis(measure.unit, rangemode="tozero"), "showlegend": True}
+        traces.append(_front(scale, front(group, name)))
+    layout = {"xaxis": scale.axis(), "yaxis": axis("ms", rangemode="tozero"), "showlegend": True}
     return Chart(traces, layout, HEIGHT, _missing(name, group))
 
 
-def _series(
-    study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str], measure: DesignMeasure
-) -> list[Series]:
+def _series(study: StudyResults, name: str, group: Sequence[Design], names: Sequence[str]) -> list[Series]:
     """One line for each name, empty where the workload has no such row."""
     if names == ("",):
         best: dict[str, tuple[Design, Row]] = {}
 
         def order(design: Design) -> tuple[Any, ...]:
-            return measure.of(design), design.cheapness
+            return design.milliseconds, design.cheapness
 
         for design in group:
             value = _value(name, design)
@@ -155,28 +144,26 @@ class _SweepAxis:
         return axis(title, range=ends, **labelled(texts if self.words else kept))
 
 
-def _line(
-    scale: _SweepAxis, style: Style, title: str, pairs: Sequence[tuple[Design, Row]], measure: DesignMeasure
-) -> dict[str, Any]:
+def _line(scale: _SweepAxis, style: Style, title: str, pairs: Sequence[tuple[Design, Row]]) -> dict[str, Any]:
     known = sorted(pairs, key=lambda pair: scale.places[_value(scale.name, pair[0])])
     return series(
         title or "best planner",
         "markers" if scale.words or scale.is_column else "lines+markers",
-        [(scale.at(design), measure.value(row)) for design, row in known],
-        [_text(scale, design, row, measure) for design, row in known],
+        [(scale.at(design), row.milliseconds) for design, row in known],
+        [_text(scale, design, row) for design, row in known],
         style,
     )
 
 
-def _front(scale: _SweepAxis, swept: Sequence[Design], measure: DesignMeasure) -> dict[str, Any]:
-    points = [(scale.at(design), measure.of(design)) for design in swept]
+def _front(scale: _SweepAxis, swept: Sequence[Design]) -> dict[str, Any]:
+    points = [(scale.at(design), design.milliseconds) for design in swept]
     return series("Pareto front", "markers", points, (), FRONT)
 
 
-def _text(scale: _SweepAxis, design: Design, row: Row, measure: DesignMeasure) -> str:
+def _text(scale: _SweepAxis, design: Design, row: Row) -> str:
     at = scale.text(_value(scale.name, design))
     lines = [
-        f"{measure.of_row(row):,.3f} {measure.unit} at {at}",
+        f"{milliseconds(row):,.3f} ms at {at}",
         setting_words(design, scale.name),
         _planners(row),
         ""

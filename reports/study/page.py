@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 from chipmodel.answers.study_results import StudyResults, failures
 from chipmodel.records import dataclass
 from reports.chart import Chart
 from reports.study.design import (
     CHIP,
-    ENERGY,
-    LATENCY,
     MEMORY,
     Design,
-    DesignMeasure,
     axes,
-    by_energy,
     columns_of_designs,
     designs,
 )
@@ -49,7 +44,6 @@ class SweepSection:
     """What the best of each point is taken over, in a sentence."""
     more: int
     """Workloads without a chart."""
-    measure: DesignMeasure = LATENCY
 
     def panel_id(self, number: int) -> str:
         """The id of a panel's chart."""
@@ -89,12 +83,12 @@ def render_study(study: StudyResults) -> str:
 
 
 def charts_of(study: StudyResults) -> Mapping[str, Chart]:
-    """All charts by their names: gaps, performance profiles, and latency and energy over each varied field
-    for each workload."""
+    """All charts by their names: gaps, performance profiles, and latency over each varied field for each
+    workload."""
     charts = _charts(study)
     for sweep in _sweeps(study, designs(study) if axes(study) else ()):
         for workload, chart in sweep.panels:
-            name = re.sub(r"[^\w.=-]+", "_", f"{sweep.measure.name.lower()}-{sweep.title}-{workload}")
+            name = re.sub(r"[^\w.=-]+", "_", f"latency-{sweep.title}-{workload}")
             charts[name] = chart
     return charts
 
@@ -114,7 +108,7 @@ def _charts(study: StudyResults) -> dict[str, Chart]:
 
 
 def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection]:
-    """The charts of latency and energy over each varied field."""
+    """The charts of latency over each varied field."""
     sweeps: list[SweepSection] = []
     timed = len({design.workload for design in swept if design.row})
     steps = field_steps(study, swept)
@@ -131,17 +125,7 @@ def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection
             sweeps.append(
                 SweepSection(title, f"sweep-{number}", drawn, with_front, words, timed - len(drawn))
             )
-            if with_front and any(row.microjoules is not None for row in study.rows):
-                sweeps.append(_with_energy(study, name, sweeps[-1], by_energy(swept)))
     return sweeps
-
-
-def _with_energy(
-    study: StudyResults, name: str, latency: SweepSection, swept: tuple[Design, ...]
-) -> SweepSection:
-    """The same charts of energy."""
-    drawn = panels(study, name, swept, ENERGY)
-    return replace(latency, ident=f"{latency.ident}-energy", panels=drawn, measure=ENERGY)
 
 
 def _combined(study: StudyResults, names: tuple[str, ...]) -> str:

@@ -12,7 +12,6 @@ from reports.study.design import (
     MEMORY,
     Design,
     axes,
-    by_energy,
     design_words,
     designs,
     front,
@@ -131,10 +130,3 @@ def test_charts_mark_the_pareto_front_and_values_without_a_plan() -> None:
     assert marked["y"] == [40.0, 20.4, 20.0]
     assert labels(second) == ["128 KiB", "256 KiB", "512 KiB"]
     assert marked["name"] == "Pareto front"
-
-
-def test_a_plan_with_less_energy_counts_though_it_is_slower() -> None:
-    fast, lean = (replace(network("n", c), microjoules=uj) for c, uj in ((100, 9.0), (200, 5.0)))
-    design = Design("n", (), KIB, (fast, lean, network("n", 300)))
-    (found,) = by_energy([design])
-    assert [row.microjoules for row in found.rows] == [5.0, 9.0]

@@ -18,6 +18,8 @@ from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.models import cycles_by_rows
 from solvers.columns.kernel import Integers, Stretch
 
+FEW_ROWS = 2
+"""Numbers of rows after which all are looked at (assumed): one takes as long as all at once."""
 LISTINGS = 2
 """Programs of which numbers are kept for the next listing: for a plan, and then for its bound."""
 
@@ -46,9 +48,9 @@ class SharedNumbers:
     def cycles(self, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
         """NPU cycles of a part of ``op``."""
         key = self.shape_of[op.name], op.accumulator is None, channels, _width(band)
-        if key not in self.parts:
-            self.parts[key] = dict(enumerate(cycles_by_rows(self.npu, op, channels, band), 1))
-        known = self.parts[key]
+        known = self.parts.setdefault(key, {})
+        if rows not in known and len(known) == FEW_ROWS:
+            known.update(enumerate(cycles_by_rows(self.npu, op, channels, band), 1))
         if rows not in known:
             known[rows] = op_cycles(self.npu, op, rows, channels, band)
         return known[rows]

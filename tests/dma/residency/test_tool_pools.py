@@ -14,7 +14,7 @@ from dma.residency.tool_pools import as_tool_keeps, pooled_as_made, tensors_left
 from tests.support.small_networks import small_network
 from workloads.build.builder import ProgramBuilder
 from workloads.load import load
-from workloads.zoo.layers import concat, shuffle_channels, split
+from workloads.zoo.layers import shuffle_channels
 
 
 def chip(*settings: str) -> Chip:
@@ -144,8 +144,8 @@ def joined(channels: int, shared: bool) -> Program:
     builder = ProgramBuilder("net")
     made = builder.conv("c", builder.input("x", (1, 1, 32, 32)), channels, 1, bias=False)
     further = [builder.conv(name, made, 8, 1, bias=False) for name in ("d", "e")]
-    builder.output(shuffle_channels(builder, "s", concat(builder, "j", [made, further[0]]), 2))
-    builder.output(concat(builder, "k", [made, further[1]]) if shared else further[1])
+    builder.output(shuffle_channels(builder, "s", builder.concat("j", [made, further[0]], 1), 2))
+    builder.output(builder.concat("k", [made, further[1]], 1) if shared else further[1])
     return builder.build()
 
 
@@ -181,12 +181,9 @@ def test_the_tools_cpu_cuts_what_is_no_image_between_words(
     shape: tuple[int, ...], sizes: tuple[int, ...], axis: int, bytes_copied: int
 ) -> None:
     builder = ProgramBuilder("net")
-    cut = split(builder, "s", builder.input("x", shape), sizes, axis)
-    builder.output(
-        concat(
-            builder, "j", [builder.elementwise("relu", f"r{n}", [each]) for n, each in enumerate(cut)], axis
-        )
-    )
+    cut = builder.split("s", builder.input("x", shape), sizes, axis, ["s.0", "s.1"])
+    parts = [builder.elementwise("relu", f"r{n}", [each]) for n, each in enumerate(cut)]
+    builder.output(builder.concat("j", parts, axis))
     board = chip("vendor.copy_cycles=25")
     found = {op.name: op.further_cycles for op in as_tool_keeps(builder.build(), board).ops()}
     assert [found["s"], found["j"]] == [25 * bytes_copied] * 2

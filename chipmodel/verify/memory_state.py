@@ -23,7 +23,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 Thing = tuple[str, bool]
 """The name of a tensor, or of an op whose weights are meant."""
 BITS = 8
-"""A part of more rows than its tensor has bits is none."""
+"""A part of more rows, or rows by channels, than its tensor has bits is none."""
 
 
 @dataclass
@@ -123,9 +123,10 @@ class MemoryState:
     def bytes_of(self, part: Part) -> Numbers:
         """The numbers of the bytes of a part; none of what the program does not have."""
         known = self.numbers.get((part.name, part.weights), Interval(0, 0))
-        if len(part.share.rows) > BITS * len(known):
+        share = part.share
+        if len(share.rows) * (len(share.channels) if share.banded else 1) > BITS * len(known):
             return np.zeros(0, np.int64)
-        return numbers(part.share, len(known)) + known.start
+        return numbers(share, len(known)) + known.start
 
     def _placed(self, place: Located) -> tuple[Numbers, Numbers]:
         """The addresses of a part at its place, as far as there are such, and the bytes to be there."""

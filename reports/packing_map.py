@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from math import log2
 from typing import Any
 
@@ -73,41 +73,36 @@ def _sizes(top: int) -> dict[float, str]:
 
 
 def _boxes(answer: PackingAnswer) -> Iterator[dict[str, Any]]:
-    """The boxes of all buffers that have bytes, a trace for each colour: the largest first, since aliases lie
-    on each other."""
+    """The boxes of all buffers with bytes, by kind: the largest first, since aliases lie on each other."""
     if answer.plan is None:
         return
-    buffers, unplaceable = answer.problem.buffers, set(answer.explanation)
-    boxes = [(row, b, span) for row, b in enumerate(buffers) for span in merged(b.live) if b.bytes]
+    offsets, unplaceable = answer.plan.offsets, set(answer.explanation)
+    boxes = [
+        (row, b, span) for row, b in enumerate(answer.problem.buffers) for span in merged(b.live) if b.bytes
+    ]
     boxes.sort(key=lambda box: -box[1].bytes * len(box[2]))
-    sizes = [log2(b.bytes) for _, b, _ in boxes] or [0.0]
-    groups: dict[tuple[int, str], list[MapBox]] = {}
+    kinds: dict[str, list[MapBox]] = {kind: [] for kind in EDGES}
     for box in sorted(boxes[:MOST_BOXES], key=lambda box: -box[1].bytes):
-        share = ratio(log2(box[1].bytes) - min(sizes), max(sizes) - min(sizes))
-        kind = "unplaceable" if box[1].name in unplaceable else "" if box[1].pinned is None else "pinned"
-        groups.setdefault((round(share * (len(RAMP) - 1)), kind), []).append(box)
-    named = len(boxes) <= MOST_NAMED
-    for (shade, kind), members in groups.items():
-        yield _box_trace(answer.plan.offsets, members, RAMP[shade], kind, named)
-
-
-def _box_trace(
-    offsets: Mapping[str, int], boxes: Sequence[MapBox], colour: str, kind: str, named: bool
-) -> dict[str, Any]:
-    edge, width = EDGES[kind]
-    lows = [offsets[b.name] for _, b, _ in boxes]
-    titles = [_title(b, low, span) for (_, b, span), low in zip(boxes, lows, strict=True)]
-    marker = {"color": colour, "line": {"color": edge, "width": width}}
-    return bars(
-        [(span.start, len(span)) for _, _, span in boxes],
-        [low + b.bytes / 2 for (_, b, _), low in zip(boxes, lows, strict=True)],
-        [b.bytes for _, b, _ in boxes],
-        marker,
-        [b.name for _, b, _ in boxes] if named else None,
-        showlegend=False,
-        customdata=[row for row, _, _ in boxes],
-        **told(titles),
-    )
+        pinned = "" if box[1].pinned is None else "pinned"
+        kinds["unplaceable" if box[1].name in unplaceable else pinned].append(box)
+    sizes = [log2(b.bytes) for _, b, _ in boxes] or [0.0]
+    for kind, members in kinds.items():
+        edge, width = EDGES[kind]
+        lows = [offsets[b.name] for _, b, _ in members]
+        shares = [ratio(log2(b.bytes) - min(sizes), max(sizes) - min(sizes)) for _, b, _ in members]
+        colours = [RAMP[round(share * (len(RAMP) - 1))] for share in shares]
+        marker = {"color": colours, "line": {"color": edge, "width": width}}
+        if members:
+            yield bars(
+                [(span.start, len(span)) for _, _, span in members],
+                [low + b.bytes / 2 for (_, b, _), low in zip(members, lows, strict=True)],
+                [b.bytes for _, b, _ in members],
+                marker,
+                [b.name for _, b, _ in members] if len(boxes) <= MOST_NAMED else None,
+                showlegend=False,
+                customdata=[row for row, _, _ in members],
+                **told([_title(b, low, span) for (_, b, span), low in zip(members, lows, strict=True)]),
+            )
 
 
 def _title(buffer: Buffer, low: int, span: Interval) -> str:

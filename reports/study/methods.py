@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from statistics import median
 
@@ -56,7 +55,13 @@ def threats(study: StudyResults) -> list[str]:
     sentences = [
         *_uncompared(study),
         *_alike(study),
-        _too_large(study),
+        _number(
+            sum(r.status == "does not fit" and bool(r.peak_bytes) for r in rows)
+            if PEAK in study.metrics
+            else 0,
+            "plan does not fit its chip, and counts by peak alone",
+            "plans do not fit their chip, and count by peak alone",
+        ),
         _number(study.points - len(rows), "point has no answer yet", "points have no answer yet"),
         _number(sum(r.status == "failed" for r in rows), "point failed", "points failed"),
         _number(
@@ -103,18 +108,6 @@ def _alike(study: StudyResults) -> Iterable[str]:
                 f"The {ranking.cases} cases by {metric.noun} are of {plural(len(networks), 'network')}, and "
                 "those of one network are alike: independent cases would have larger p-values."
             )
-
-
-def _too_large(study: StudyResults) -> str:
-    """Plans that are compared though they are of no use on the chip."""
-    by_packer = Counter(r.point.packer for r in study.rows if r.status == "does not fit" and r.peak_bytes)
-    if not by_packer or PEAK not in study.metrics:
-        return ""
-    packers = listed([f"{number} of {packer}" for packer, number in by_packer.most_common()], len(by_packer))
-    verb = (
-        "does not fit its chip, and counts" if by_packer.total() == 1 else "do not fit their chip, and count"
-    )
-    return f"{plural(by_packer.total(), 'plan')} {verb} by peak alone: {packers}."
 
 
 def _machines(rows: Iterable[Row]) -> str:

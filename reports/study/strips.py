@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import quantiles
 from typing import Any
 
 from chipmodel.answers.study_results import ANSWERED, PEAK, StudyMetric, StudyResults
@@ -31,7 +30,7 @@ Placed = tuple[int, Row, float]
 def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int]) -> Chart:
     """A strip for each planner, the best on top, with a mark for each plan; ``index`` numbers the keys."""
     scores = [s for s in study.scores(metric) if s.gaps][:MOST_STRIPS]
-    placed = [_placed(study, metric, score) for score in reversed(scores)]
+    placed = [_placed(metric, score) for score in reversed(scores)]
     every = max(1, -(-sum(map(len, placed)) // MOST_MARKS))
     marks = [(level, row, gap) for level, each in enumerate(placed) for row, gap in _kept(each, every)]
     most = max((gap for _, _, gap in marks), default=0.0)
@@ -59,7 +58,7 @@ def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> Iterator[tuple[str,
     yield words[1], "circle-open", [mark for mark in marks if id(mark) not in chosen]
 
 
-def _placed(study: StudyResults, metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
+def _placed(metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:
     """The rows of a planner, of which several may be one case: the same buffers in more memory."""
     gaps = [(row, gap) for row in score.rows if (gap := metric.gap(row)) is not None]
     return sorted(gaps, key=lambda pair: pair[1])
@@ -119,8 +118,7 @@ def _halves(scores: Sequence[PlannerScore]) -> dict[str, Any]:
     points: list[tuple[float | None, float | None]] = []
     for level, score in enumerate(reversed(scores)):
         if len(score.gaps) >= 4:
-            low, _, high = quantiles(score.gaps, n=4, method="inclusive")
-            points += [(round(place(low), 4), level), (round(place(high), 4), level), (None, None)]
+            points += [*((round(place(each), 4), level) for each in score.quartiles), (None, None)]
     return series("middle half", "lines", points, (), REST, line={"width": 4}, opacity=0.7)
 
 

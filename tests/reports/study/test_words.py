@@ -51,7 +51,7 @@ def test_threats_name_cases_of_one_network_and_plans_that_do_not_fit() -> None:
     assert words[:2] == [
         "The 9 cases by cycles are of 2 networks, and those of one network are alike: independent cases "
         "would have larger p-values.",
-        "2 plans do not fit their chip, and count by peak alone: 2 of large-first.",
+        "2 plans do not fit their chip, and count by peak alone.",
     ]
     assert not any("alike" in each or "fit" in each for each in threats(small()))
 

@@ -26,7 +26,7 @@ EVALUATION_FAULTS = (*FAULTS, AssertionError, AttributeError, ImportError)
 
 
 def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | None:
-    """The constant output of Shape and Size, and of CastLike with a constant; None for other nodes."""
+    """The constant output of Shape and Size; None for other nodes."""
     if node.domain or not node.output or not node.input(0):
         return None
     match node.op:
@@ -36,20 +36,8 @@ def folded_without_values(node: OnnxNode, facts: Mapping[str, Fact]) -> Fact | N
             return _integers(node.output, list(shape[slice(node.integer("start", 0), end)]))
         case "Size":
             return _integers(node.output, facts[node.input(0)].elements)
-        case "CastLike" if facts[node.input(0)].constant and node.input(1):
-            return _cast(node.output, facts[node.input(0)], facts[node.input(1)].element)
         case _:
             return None
-
-
-def _cast(name: str, source: Fact, element: int) -> Fact:
-    array = source.array
-    if array is not None:
-        try:
-            array = array.astype(module("onnx.helper").tensor_dtype_to_np_dtype(element))
-        except EVALUATION_FAULTS:
-            array = None
-    return Fact(name, source.shape, element, True, array, source.origin, source.stored)
 
 
 def _integers(name: str, value: list[int] | int) -> Fact:

@@ -9,7 +9,6 @@ be in between: the op writes its output in its own shape.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -150,14 +149,10 @@ def _activation(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if (unary or (node.op in SCALED and not node.domain)) and all(c.elements == 1 for c in constants):
         group.affine = False
         return True
-    return not node.domain and node.op == "PRelu" and _slopes(group, low.shape(node.output), constants)
-
-
-def _slopes(group: _FusionGroup, shape: tuple[int, ...], constants: Sequence[Fact]) -> bool:
-    if len(constants) != 1 or group.slopes:
+    if node.op != "PRelu" or node.domain or len(constants) != 1 or group.slopes:
         return False
-    slope = constants[0]
-    if slope.elements != 1 and not _per_channel(group, shape, slope):
+    (slope,) = constants
+    if slope.elements != 1 and not _per_channel(group, low.shape(node.output), slope):
         return False
     group.affine = False
     group.slopes.append(slope.name)

@@ -23,7 +23,7 @@ from workloads.from_onnx.onnx_package import GraphProto, module
 from workloads.from_onnx.operator_table import operators
 from workloads.from_onnx.views import RESHAPES
 
-VIEWS_OF_CONSTANTS = RESHAPES | {"Transpose", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear"}
+VIEWS_OF_CONSTANTS = RESHAPES | {"Transpose", "Cast", "QuantizeLinear", "DequantizeLinear"}
 """Operators that are applied to a weight once, before deployment: the result is the same weight."""
 
 ControlHandler = Callable[["Inference", OnnxNode], None]
@@ -71,8 +71,15 @@ class Inference:
             self.require(name for name in (node.inputs if control else node.reads) if name)
             if control:
                 control(self, node)
-            elif not self._fold(node):
-                self._infer(node)
+                continue
+            plain = self._cast(node) if node.op == "CastLike" and not node.domain else node
+            if not self._fold(plain):
+                self._infer(plain)
+
+    def _cast(self, node: OnnxNode) -> OnnxNode:
+        """The Cast that a CastLike is."""
+        attributes = {"to": self.facts[node.input(1)].element if node.input(1) else 0}
+        return replace(node, op="Cast", inputs=node.inputs[:1], attributes=attributes, stored=())
 
     def inside(self, graph: GraphProto) -> Inference:
         """An inference for a sub-graph, which shares all facts with this one."""

@@ -31,11 +31,10 @@ def elementwise(low: OnnxLowering, node: OnnxNode) -> None:
     low.vector(node, kind, outputs=[fused.output], weights=low.weights(fused.weights))
 
 
-@operator(*RESHAPES, "Dropout", "Cast", "CastLike", "QuantizeLinear", "DequantizeLinear")
+@operator(*RESHAPES, "Dropout", "Cast", "QuantizeLinear", "DequantizeLinear")
 def view_or_cast(low: OnnxLowering, node: OnnxNode) -> None:
     """No op, except where the size of an element changes."""
-    same = low.dtype(node.input(0)) == low.dtype(node.output)
-    if is_view(low, node) or (node.op == "CastLike" and same):
+    if is_view(low, node):
         low.bind(node.output, low.value(node))
     elif node.op == "Dropout":
         low.builder.notes.append(

@@ -106,18 +106,14 @@ class TreeBuilder:
         self._weights[name] = Weight(name, size, elements)
         return name
 
-    def raw(self, name: str, size: int) -> Value:
-        """Declare a tensor by its size in bytes; its shape is a flat vector."""
+    def raw(self, name: str, size: int, is_input: bool = False) -> Value:
+        """Declare a tensor, which may be an input, by its size in bytes; its shape is a flat vector."""
+        self._inputs += [name] * is_input
         bits = DTYPE_BITS[self.dtype]
         dtype = self.dtype if size * 8 % bits == 0 else "uint8"
         value = self.tensor(name, (size * 8 // DTYPE_BITS[dtype],), dtype)
         self._tensors[name] = Tensor(name, size, (), dtype)
         return value
-
-    def raw_input(self, name: str, size: int) -> Value:
-        """Declare an input of the program by its size in bytes."""
-        self._inputs.append(name)
-        return self.raw(name, size)
 
     def raw_weight(self, name: str, size: int, elements: int | None = None, zeros: int = 0) -> str:
         """Declare a constant of ``size`` bytes in Psram; by default each byte is an element."""

@@ -174,9 +174,7 @@ def arg_reduction(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands x and the axis."""
     axis = (at.integers(op.input(1)) or (-1,))[0]
     attributes = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
-    at.node(
-        "ArgMax" if op.name == "ARG_MAX" else "ArgMin", [at.name(op.input(0))], at.outputs(op), attributes
-    )
+    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), attributes)
 
 
 @operator("CONCATENATION")
@@ -287,9 +285,8 @@ def transpose(at: SubgraphContext, op: TfliteOperator) -> None:
 def pixel_blocks(at: SubgraphContext, op: TfliteOperator) -> None:
     """Blocks of pixels moved to channels, or back."""
     need(op, len(at.shape(op.input(0))) == 4, "its input is not an image")
-    name = "DepthToSpace" if op.name == "DEPTH_TO_SPACE" else "SpaceToDepth"
     attributes = {"blocksize": op.integer("BlockSize", 1)}
-    at.node(name, [at.name(op.input(0))], at.outputs(op), attributes)
+    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), attributes)
 
 
 @operator("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
@@ -297,8 +294,7 @@ def gather(at: SubgraphContext, op: TfliteOperator) -> None:
     """Operands a table and indices; EMBEDDING_LOOKUP has them the other way round."""
     table, indices = op.inputs[:2] if op.name != "EMBEDDING_LOOKUP" else (op.input(1), op.input(0))
     axis = axis_of(len(at.shape(table)), op.integer("Axis"))
-    kind = "GatherND" if op.name == "GATHER_ND" else "Gather"
-    at.node(kind, [at.name(table), at.name(indices)], at.outputs(op), {"axis": axis})
+    at.node(OPERATORS[op.name].form, [at.name(table), at.name(indices)], at.outputs(op), {"axis": axis})
 
 
 @operator(*operators("by_bytes"))

@@ -103,8 +103,7 @@ def declare(
 ) -> Value:
     """Declare a tensor by its size as the file gives it."""
     if isinstance(spec, int | str):
-        size = read_bytes(spec, document, path)
-        return builder.raw_input(name, size) if is_input else builder.raw(name, size)
+        return builder.raw(name, read_bytes(spec, document, path), is_input)
     shape, dtype = (spec.shape, spec.dtype) if isinstance(spec, ShapedTensor) else (spec, None)
     return (builder.input if is_input else builder.tensor)(name, shape, dtype)
 

@@ -88,13 +88,9 @@ def _halves(piece: _Rectangle, random: Random) -> tuple[_Rectangle, _Rectangle]:
     time, space = piece.stop - piece.start, piece.high - piece.low
     if space == 1 or (time > 1 and random.random() < 0.5):
         at = random.randrange(piece.start + 1, piece.stop)
-        return _Rectangle(piece.start, at, piece.low, piece.high), _Rectangle(
-            at, piece.stop, piece.low, piece.high
-        )
+        return replace(piece, stop=at), replace(piece, start=at)
     at = random.randrange(piece.low + 1, piece.high)
-    return _Rectangle(piece.start, piece.stop, piece.low, at), _Rectangle(
-        piece.start, piece.stop, at, piece.high
-    )
+    return replace(piece, high=at), replace(piece, low=at)
 
 
 def guillotine_table(source: str, capacity: int | None, deadline: Deadline = NO_DEADLINE) -> PackingTable:

@@ -14,21 +14,10 @@ from typing import TYPE_CHECKING
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown, suggest
 from workloads.zoo import catalogue
-from workloads.zoo.catalogue import BuiltInNetwork, NetworkOption, OptionValue, PublishedFigure
+from workloads.zoo.catalogue import BuiltInNetwork, OptionValue
 
 if TYPE_CHECKING:
     from chipmodel.model.program import Program
-
-__all__ = [
-    "BuiltInNetwork",
-    "NetworkOption",
-    "OptionValue",
-    "PublishedFigure",
-    "build",
-    "chosen",
-    "networks",
-    "parse_zoo_url",
-]
 
 SCHEME = "zoo:"
 DEFAULT_DTYPE = "int8"

@@ -25,7 +25,7 @@ from workloads.build.builder import ProgramBuilder
 def wide(*sizes: int) -> Program:
     """A chain of ReLUs on tensors of these bytes (each row of work one byte)."""
     builder = ProgramBuilder("wide")
-    x = builder.raw_input("x", sizes[0])
+    x = builder.raw("x", sizes[0], is_input=True)
     for index, size in enumerate(sizes[1:]):
         y = builder.raw(f"t{index}", size)
         builder.custom(f"op{index}", [x], [y], rows=min(size, 64))

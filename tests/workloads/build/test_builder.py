@@ -307,7 +307,7 @@ def test_blocks_nest_and_close_also_after_an_error() -> None:
 
 def test_raw_tensors_and_weights_are_known_by_their_bytes() -> None:
     builder = fresh("int16")
-    even, odd = builder.raw_input("even", 10), builder.raw("odd", 7)
+    even, odd = builder.raw("even", 10, is_input=True), builder.raw("odd", 7)
     assert (even.shape, even.dtype, even.bytes) == ((5,), "int16", 10)
     assert (odd.shape, odd.dtype, odd.bytes) == ((7,), "uint8", 7)
     builder.custom("c", [even, even], [odd], rows=2, weights=[builder.raw_weight("w", 9)])

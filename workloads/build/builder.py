@@ -105,11 +105,8 @@ class ProgramBuilder(TreeBuilder):
         image = as_image(x, self.place)
         groups = options.get("groups", 1)
         if image[1] % groups or out_c % groups or groups < 1:
-            raise Unshaped(
-                f"{name!r}: {groups} groups do not divide {image[1]} input and {out_c} output channels",
-                where=self.place,
-                hint="take a number of groups that divides both",
-            )
+            what = f"{name!r}: {groups} groups do not divide {image[1]} input and {out_c} output channels"
+            raise Unshaped(what, where=self.place, hint="take a number of groups that divides both")
         spec = _conv_window(kernel, options, one_d=len(x.shape) == 3)
         window = window_over(name, x, spec, self.place)
         work = Conv(window, image[1], out_c, groups, image[0])
@@ -296,11 +293,9 @@ class ProgramBuilder(TreeBuilder):
         known = prod(d for d in shape if d != -1)
         sizes = tuple(x.elements // known if d == -1 and known else d for d in shape)
         if list(shape).count(-1) > 1 or prod(sizes) != x.elements:
-            raise Unshaped(
-                f"cannot view {list(x.shape)} as {list(shape)}",
-                where=self.place,
-                hint=f"both shapes must hold {x.elements} elements; one size may be -1",
-            )
+            what = f"cannot view {list(x.shape)} as {list(shape)}"
+            hint = f"both shapes must hold {x.elements} elements; one size may be -1"
+            raise Unshaped(what, where=self.place, hint=hint)
         return Value(x.name, sizes, x.dtype)
 
     def flatten(self, x: Value) -> Value:

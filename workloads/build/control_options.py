@@ -17,10 +17,8 @@ def parse_iterations_option(text: str) -> tuple[str, int]:
     name, equals, number = text.strip().rpartition("=")
     digits = number.isascii() and number.isdigit() and len(number) < 9
     if not (equals and name and digits and int(number) <= MAX_ITERATIONS):
-        raise BadInput(
-            f"--iterations {shown(text)} is not NAME=ITERATIONS",
-            hint=f"write a loop's name and a number from 0 to {MAX_ITERATIONS:,}: decode=12",
-        )
+        what = f"--iterations {shown(text)} is not NAME=ITERATIONS"
+        raise BadInput(what, hint=f"write a loop's name and a number from 0 to {MAX_ITERATIONS:,}: decode=12")
     return name, int(number)
 
 
@@ -34,10 +32,9 @@ def parse_probability_option(text: str) -> tuple[str, tuple[Fraction, ...]]:
     if not (equals and name and len(chances) == numbers.count(",") + 1) or any(
         not 0 <= p <= 1 for p in chances
     ):
-        raise BadInput(
-            f"--probability {shown(text)} is not NAME=PROBABILITY,...",
-            hint="write the name of an if and probabilities from 0 to 1 for its first arms: gate=0.3",
-        )
+        what = f"--probability {shown(text)} is not NAME=PROBABILITY,..."
+        hint = "write the name of an if and probabilities from 0 to 1 for its first arms: gate=0.3"
+        raise BadInput(what, hint=hint)
     return name, chances
 
 

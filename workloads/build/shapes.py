@@ -76,11 +76,8 @@ def broadcast_shape(
     for axis in range(max(len(s) for s in shapes), 0, -1):
         sizes = {s[-axis] for s in shapes if len(s) >= axis} - {1}
         if len(sizes) > 1:
-            raise Unshaped(
-                f"{name!r}: cannot broadcast {' with '.join(str(list(s)) for s in shapes)}",
-                where=place,
-                hint="sizes, aligned at the last axis, must be equal or 1",
-            )
+            what = f"{name!r}: cannot broadcast {' with '.join(str(list(s)) for s in shapes)}"
+            raise Unshaped(what, where=place, hint="sizes, aligned at the last axis, must be equal or 1")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
@@ -92,11 +89,9 @@ def matmul_work(
     left = a if len(a) > 1 else (1, *a)
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
-        raise Unshaped(
-            f"{name!r}: inner sizes {left[-1]} and {right[-2]} of {list(a)} and {list(b)} differ",
-            where=place,
-            hint="the last axis of the left must be as long as the last but one of the right",
-        )
+        what = f"{name!r}: inner sizes {left[-1]} and {right[-2]} of {list(a)} and {list(b)} differ"
+        hint = "the last axis of the left must be as long as the last but one of the right"
+        raise Unshaped(what, where=place, hint=hint)
     batched = max(len(left), len(right)) > 2
     lead = broadcast_shape(name, [left[:-2], right[:-2]], place) if batched else ()
     shape = (*lead, *(left[-2:-1] if len(a) > 1 else ()), *(right[-1:] if len(b) > 1 else ()))
@@ -133,11 +128,8 @@ def as_image(x: Value, place: Place | None) -> tuple[int, int, int, int]:
         case (n, c, length):
             return n, c, length, 1
         case _:
-            raise Unshaped(
-                f"{x.name!r} has shape {list(x.shape)}",
-                where=place,
-                hint="convolution and pooling take [N, C, H, W] or [N, C, L]",
-            )
+            what = f"{x.name!r} has shape {list(x.shape)}"
+            raise Unshaped(what, where=place, hint="convolution and pooling take [N, C, H, W] or [N, C, L]")
 
 
 def window_over(name: str, x: Value, spec: WindowSpec, place: Place | None) -> Window:
@@ -147,11 +139,8 @@ def window_over(name: str, x: Value, spec: WindowSpec, place: Place | None) -> W
     out_h, out_w = (_output_size(image, spec, pads, axis) for axis in (0, 1))
     if min(out_h, out_w) < 1:
         kernel = f"{spec.kernel[0]}x{spec.kernel[1]}"
-        raise Unshaped(
-            f"{name!r}: a {kernel} window does not fit its {image[2]}x{image[3]} input",
-            where=place,
-            hint="check kernel, stride, padding and the input's shape",
-        )
+        what = f"{name!r}: a {kernel} window does not fit its {image[2]}x{image[3]} input"
+        raise Unshaped(what, where=place, hint="check kernel, stride, padding and the input's shape")
     sizes = (image[2], image[3], out_h, out_w)
     return Window(*sizes, *spec.kernel, *spec.stride, *pads, *spec.dilation, transposed=spec.transposed)
 

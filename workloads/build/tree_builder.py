@@ -93,11 +93,9 @@ class TreeBuilder:
         if known is None:
             self._tensors[name] = Tensor(name, value.bytes, value.shape, value.dtype)
         elif known.bytes != value.bytes:
-            raise BadInput(
-                f"tensor {name!r} is defined twice, with {known.bytes} and with {value.bytes} bytes",
-                where=self.place,
-                hint="give the two tensors different names, or the same shape and dtype",
-            )
+            what = f"tensor {name!r} is defined twice, with {known.bytes} and with {value.bytes} bytes"
+            hint = "give the two tensors different names, or the same shape and dtype"
+            raise BadInput(what, where=self.place, hint=hint)
         return value
 
     def weight(self, name: str, elements: int, dtype: str | None = None) -> str:
@@ -195,11 +193,8 @@ class TreeBuilder:
 
     def _append(self, node: Node) -> None:
         if node.name in self._names:
-            raise BadInput(
-                f"the name {node.name!r} is used twice",
-                where=self.place,
-                hint="give every op a name of its own",
-            )
+            what = f"the name {node.name!r} is used twice"
+            raise BadInput(what, where=self.place, hint="give every op a name of its own")
         self._names.add(node.name)
         self._blocks[-1].append(node)
 

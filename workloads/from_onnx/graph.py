@@ -279,11 +279,8 @@ def _producers(nodes: Sequence[OnnxNode], known: Iterable[str]) -> dict[str, int
 def _checked_reads(node: OnnxNode, producer: Mapping[str, int]) -> tuple[str, ...]:
     for name in node.reads:
         if name not in producer:
-            raise fault(
-                node,
-                f"it reads {name!r}, which no node, input or initializer produces",
-                "export the model again; its graph is incomplete",
-            )
+            what = f"it reads {name!r}, which no node, input or initializer produces"
+            raise fault(node, what, "export the model again; its graph is incomplete")
     return node.reads
 
 

@@ -69,25 +69,20 @@ def _check_names(
             raise BadInput(what, hint=f"give one: --shape {name}={given[0] if given else 1}")
         if name not in names and name not in symbols and name not in tensors:
             listing = ", ".join(f"{info.name}{_text(declared_shape(info))}" for info in infos)
-            raise UnknownSize(
-                f"--shape names {name!r}, which is not an input of the model",
-                hint=f"its inputs are {listing or 'none'}",
-            )
+            what = f"--shape names {name!r}, which is not an input of the model"
+            raise UnknownSize(what, hint=f"its inputs are {listing or 'none'}")
 
 
 def _bind(info: ValueInfoProto, given: tuple[int, ...], symbols: dict[str, int], notes: list[str]) -> None:
     declared = declared_shape(info)
     if any(size < 0 for size in given) or (declared is not None and len(declared) != len(given)):
-        raise BadInput(
-            f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}",
-            hint=f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}",
-        )
+        what = f"--shape gives {info.name!r} the shape {_text(given)}; the model has {_text(declared)}"
+        hint = f"give {len(declared or given)} sizes: --shape {info.name}={_example(declared)}"
+        raise BadInput(what, hint=hint)
     for size, value in zip(declared or (), given, strict=False):
         if isinstance(size, str) and size != "?" and symbols.setdefault(size, value) != value:
-            raise BadInput(
-                f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}",
-                hint="give inputs that share a symbol the same size",
-            )
+            what = f"--shape binds the symbolic size {size!r} to {symbols[size]} and to {value}"
+            raise BadInput(what, hint="give inputs that share a symbol the same size")
         if isinstance(size, int) and size != value:
             notes.append(f"input {info.name!r}: --shape replaces the model's size {size} by {value}")
 
@@ -111,10 +106,9 @@ def _input(
         bound[0] = 1
     sizes = tuple(d for d in bound if isinstance(d, int) and d >= 0)
     if declared is None or len(sizes) < len(declared):
-        raise BadInput(
-            f"the shape of input {info.name!r} is not fixed: {_text(declared)}",
-            hint=f"fix it with {_offer(infos, symbols)}--shape {info.name}={_example(declared)}",
-        )
+        what = f"the shape of input {info.name!r} is not fixed: {_text(declared)}"
+        hint = f"fix it with {_offer(infos, symbols)}--shape {info.name}={_example(declared)}"
+        raise BadInput(what, hint=hint)
     return empty_is_constant(Fact(info.name, sizes, element))
 
 
@@ -145,10 +139,8 @@ def empty_is_constant(fact: Fact) -> Fact:
 def _element(info: ValueInfoProto) -> int:
     if not info.type.HasField("tensor_type") or not info.type.tensor_type.elem_type:
         kind = info.type.WhichOneof("value") or "nothing"
-        raise BadInput(
-            f"the input {info.name!r} is not a tensor with an element type (the file says {kind})",
-            hint="export the model with tensor inputs only",
-        )
+        what = f"the input {info.name!r} is not a tensor with an element type (the file says {kind})"
+        raise BadInput(what, hint="export the model with tensor inputs only")
     element: int = info.type.tensor_type.elem_type
     return element
 

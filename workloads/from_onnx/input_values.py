@@ -56,10 +56,8 @@ def _array(fact: Fact, numbers: Sequence[float]) -> Any:
         what = f"--value gives {fact.name!r} a number; the input is of type {kind}"
         raise BadInput(what, hint="leave it out: only numbers and booleans can be given")
     if len(numbers) != prod(fact.shape):
-        raise BadInput(
-            f"--value gives {fact.name!r} {len(numbers)} numbers; its shape is {list(fact.shape)}",
-            hint=f"give {prod(fact.shape)}, row by row, joined by commas",
-        )
+        what = f"--value gives {fact.name!r} {len(numbers)} numbers; its shape is {list(fact.shape)}"
+        raise BadInput(what, hint=f"give {prod(fact.shape)}, row by row, joined by commas")
     array = _held(numbers, fact.element)
     if array is None:
         listing = ", ".join(map(str, numbers[:8]))

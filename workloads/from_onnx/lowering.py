@@ -171,10 +171,8 @@ class OnnxLowering:
         if element in ELEMENT_NAMES:
             return ELEMENT_NAMES[element]
         known = {number: kind for kind, number in module("onnx").TensorProto.DataType.items()}
-        raise BadInput(
-            f"tensor {name!r} has element type {known.get(element, element)}, which no chip computes with",
-            hint="export the model without strings, complex numbers and 2-bit types",
-        )
+        what = f"tensor {name!r} has element type {known.get(element, element)}, which no chip computes with"
+        raise BadInput(what, hint="export the model without strings, complex numbers and 2-bit types")
 
     # -- values and weights --------------------------------------------------------------------
 
@@ -191,10 +189,8 @@ class OnnxLowering:
     def existing(self, name: str) -> Value:
         """The value of a tensor that is no constant."""
         if name not in self.values:
-            raise BadInput(
-                f"it reads the tensor {name!r}, which the fused op before it does not write",
-                hint="export the model without this output",
-            )
+            what = f"it reads the tensor {name!r}, which the fused op before it does not write"
+            raise BadInput(what, hint="export the model without this output")
         return self.values[name]
 
     def weight(self, name: str, *, bias: bool = False, merged: Sequence[str] = ()) -> str:

@@ -49,10 +49,8 @@ def parse_model(data: bytes) -> ModelProto:
         ) from None
     if not model.opset_import or not model.graph.node:
         missing = "operator set" if model.graph.node else "node"
-        raise BadInput(
-            f"this is not an ONNX model: it has no {missing}",
-            hint="check that the file is a complete .onnx file",
-        )
+        what = f"this is not an ONNX model: it has no {missing}"
+        raise BadInput(what, hint="check that the file is a complete .onnx file")
     _check_names(model)
     return _inlined(model) if model.functions else model
 
@@ -79,10 +77,9 @@ def _read_bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > PROTOBUF_LIMIT:
-            raise BadInput(
-                f"the file has {size} bytes; protobuf reads at most {PROTOBUF_LIMIT}",
-                hint="save the model with external data: onnx.save(model, path, save_as_external_data=True)",
-            )
+            what = f"the file has {size} bytes; protobuf reads at most {PROTOBUF_LIMIT}"
+            hint = "save the model with external data: onnx.save(model, path, save_as_external_data=True)"
+            raise BadInput(what, hint=hint)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -97,10 +94,8 @@ def _inlined(model: ModelProto) -> ModelProto:
     try:
         return module("onnx.inliner").inline_local_functions(model)
     except (RuntimeError, ValueError, TypeError, module("onnx.checker").ValidationError) as error:
-        raise BadInput(
-            f"the model's local functions cannot be inlined: {' '.join(str(error).split())[:300]}",
-            hint="export the model without local functions",
-        ) from None
+        what = f"the model's local functions cannot be inlined: {' '.join(str(error).split())[:300]}"
+        raise BadInput(what, hint="export the model without local functions") from None
 
 
 def _check_functions(model: ModelProto) -> None:
@@ -121,10 +116,8 @@ def _check_functions(model: ModelProto) -> None:
         sizes[name] = sum(sizes[each] for each in calls[name]) if name in calls else 1
     count = sum(sizes.get(each, 1) for each in _called(model.graph.node))
     if count > MAX_INLINED_NODES:
-        raise BadInput(
-            f"the model has {count:,} nodes once its local functions are inlined",
-            hint=f"at most {MAX_INLINED_NODES:,} are read; check which function calls which",
-        )
+        what = f"the model has {count:,} nodes once its local functions are inlined"
+        raise BadInput(what, hint=f"at most {MAX_INLINED_NODES:,} are read; check which function calls which")
 
 
 def _called(nodes: Iterable[NodeProto]) -> Iterator[tuple[str, str]]:
@@ -140,10 +133,8 @@ def opsets(model: ModelProto, notes: list[str]) -> dict[str, int]:
     newest: int = module("onnx.defs").onnx_opset_version()
     version = versions.setdefault("", newest)
     if not 1 <= version <= newest:
-        raise BadInput(
-            f"operator set {version} is unknown: the installed onnx package knows 1 to {newest}",
-            hint="update the onnx package, or export the model with an older opset_version",
-        )
+        what = f"operator set {version} is unknown: the installed onnx package knows 1 to {newest}"
+        raise BadInput(what, hint="update the onnx package, or export the model with an older opset_version")
     if version < OLDEST_TESTED_OPSET:
         what = f"operator set {version} is older than {OLDEST_TESTED_OPSET}"
         notes.append(f"{what}: check the shapes and MACs of the result")
@@ -181,10 +172,8 @@ def constant(tensor: TensorProto, name: str, folder: Path) -> Fact:
         try:
             array = module("onnx.numpy_helper").to_array(held)
         except (ValueError, TypeError, KeyError, RuntimeError) as error:
-            raise BadInput(
-                f"the constant {name!r} of shape {list(shape)} cannot be read: {error}",
-                hint="export the model again; the file is damaged",
-            ) from None
+            what = f"the constant {name!r} of shape {list(shape)} cannot be read: {error}"
+            raise BadInput(what, hint="export the model again; the file is damaged") from None
     kind, zeros = tensor.data_type, 0
     signed = kind in FLOATS or kind == module("onnx").TensorProto.INT8
     inside = held.data_location != module("onnx").TensorProto.EXTERNAL
@@ -217,10 +206,8 @@ def _stored_bytes(tensor: TensorProto, name: str) -> int:
         kind = module("onnx").TensorProto.DataType.Name(tensor.data_type)
         item: int = module("onnx.helper").tensor_dtype_to_np_dtype(tensor.data_type).itemsize
     except (KeyError, ValueError, TypeError):
-        raise BadInput(
-            f"the constant {name!r} has the unknown element type {tensor.data_type}",
-            hint="update the onnx package",
-        ) from None
+        what = f"the constant {name!r} has the unknown element type {tensor.data_type}"
+        raise BadInput(what, hint="update the onnx package") from None
     elements: int = prod(tensor.dims)
     return -(-elements * packed.get(kind, 8 * item) // 8)
 
@@ -232,10 +219,8 @@ def _external(tensor: TensorProto, name: str, size: int, folder: Path) -> Tensor
     # No file's name holds a NUL, and resolving one is an error of its own.
     path = (folder / location.partition("\0")[0]).resolve()
     if "\0" in location or not path.is_relative_to(folder.resolve()) or not path.is_file():
-        raise BadInput(
-            f"the data file {location!r} of the constant {name!r} is missing",
-            hint=f"put it next to the model, in {folder}",
-        )
+        what = f"the data file {location!r} of the constant {name!r} is missing"
+        raise BadInput(what, hint=f"put it next to the model, in {folder}")
     available = path.stat().st_size - offset
     if available < size:
         raise BadInput(
@@ -257,8 +242,6 @@ def _text(given: str | bytes) -> str:
 
 def _entry_number(text: str, name: str) -> int:
     if not text.isdecimal():
-        raise BadInput(
-            f"the constant {name!r} has the external data offset {text!r}",
-            hint="export the model again; the file is damaged",
-        )
+        what = f"the constant {name!r} has the external data offset {text!r}"
+        raise BadInput(what, hint="export the model again; the file is damaged")
     return int(text)

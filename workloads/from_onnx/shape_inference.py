@@ -109,11 +109,8 @@ class Inference:
             if name in self.unknown:
                 node = self.unknown[name]
                 if node.op in UNSIZED and not node.domain:
-                    raise fault(
-                        node,
-                        f"its output {name!r} is a sequence or an optional, which has no fixed size",
-                        "export the model with tensors only",
-                    )
+                    what = f"its output {name!r} is a sequence or an optional, which has no fixed size"
+                    raise fault(node, what, "export the model with tensors only")
                 raise fault(
                     node,
                     f"the shape of its output {name!r} is not known",
@@ -243,11 +240,8 @@ class Inference:
 def _checked(node: OnnxNode, fact: Fact) -> Fact:
     """``fact``, an empty tensor as a constant. Raises BadInput for sizes that the operator cannot give."""
     if any(size < 0 for size in fact.shape) or (not fact.elements and node.op not in MAY_BE_EMPTY):
-        raise unfit(
-            node,
-            f"its output {fact.name!r} gets the shape {list(fact.shape)}",
-            "check its kernel, strides, padding and axes against the shape of its input",
-        )
+        what = f"its output {fact.name!r} gets the shape {list(fact.shape)}"
+        raise unfit(node, what, "check its kernel, strides, padding and axes against the shape of its input")
     return empty_is_constant(fact)
 
 

@@ -102,10 +102,8 @@ class BuiltInNetwork:
         option = self.options[key]
         value = option.read(text)
         if value is None:
-            raise BadInput(
-                f"zoo:{self.name}: {key}={cut(text)} is not {option.domain}",
-                hint=f"{key} is {option.description}; by default {option.default}",
-            )
+            what = f"zoo:{self.name}: {key}={cut(text)} is not {option.domain}"
+            raise BadInput(what, hint=f"{key} is {option.description}; by default {option.default}")
         return value
 
     def _unknown(self, key: str) -> UnknownSize:

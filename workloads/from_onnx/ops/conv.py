@@ -61,22 +61,16 @@ def _check_channels(
 ) -> None:
     kernel = node.integers("kernel_shape")
     if len(w) != len(x) or len(x) < 3 or (kernel and kernel != tuple(w[2:])) or not prod(w):
-        raise unfit(
-            node,
-            f"its kernel {list(kernel or w[2:])} and weight {list(w)} do not fit its input {list(x)}",
-            "a weight has the shape [out, in / groups, *kernel] with sizes of at least 1",
-        )
+        what = f"its kernel {list(kernel or w[2:])} and weight {list(w)} do not fit its input {list(x)}"
+        raise unfit(node, what, "a weight has the shape [out, in / groups, *kernel] with sizes of at least 1")
     expected = w[0] if transposed else w[1] * groups
     outputs = w[1] * groups if transposed else w[0]
     out = low.shape(node.output)
     if len(out) != len(x) or out[:2] != (x[0], outputs):
         raise unfit(node, f"its output would be {list(out)} for {outputs} channels of {list(x)}")
     if x[1] != expected or x[1] % groups or outputs % groups:
-        raise unfit(
-            node,
-            f"its weight {list(w)} in {groups} groups does not fit the {x[1]} channels of {list(x)}",
-            "check the attribute group and the weight's shape",
-        )
+        what = f"its weight {list(w)} in {groups} groups does not fit the {x[1]} channels of {list(x)}"
+        raise unfit(node, what, "check the attribute group and the weight's shape")
 
 
 def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Sequence[str]) -> None:

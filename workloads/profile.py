@@ -37,9 +37,8 @@ def with_profile(program: Program, profile: Mapping[str, tuple[int, Place]]) -> 
     known = [op.name for op in program.ops()]
     for name, (_, place) in profile.items():
         if name not in known:
-            raise BadInput(
-                f"the workload has no op {name!r}", where=place, hint=suggest(name, known, "ops are")
-            )
+            what = f"the workload has no op {name!r}"
+            raise BadInput(what, where=place, hint=suggest(name, known, "ops are"))
     return replace(program, body=with_ops(program.body, lambda op: _with_cycles(op, profile)))
 
 

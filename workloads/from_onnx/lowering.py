@@ -134,9 +134,8 @@ class OnnxLowering:
         try:
             handler(self, node)
         except (LookupError, ValueError, ArithmeticError) as error:
-            raise unfit(
-                node, f"its operands or attributes do not fit ({error!r})", "export the model again"
-            ) from None
+            what = f"its operands or attributes do not fit ({error!r})"
+            raise unfit(node, what, "export the model again") from None
 
     def _unknown(self, node: OnnxNode) -> None:
         what = "the importer does not know this operator"

@@ -30,9 +30,8 @@ def _node(proto: NodeProto, index: int, taken: set[str]) -> OnnxNode:
         try:
             attributes[attribute.name] = _plain(helper.get_attribute_value(attribute))
         except (ValueError, TypeError) as error:
-            raise BadInput(
-                f"node {name!r} ({proto.op_type}): attribute {attribute.name!r}: {error}"
-            ) from None
+            what = f"node {name!r} ({proto.op_type}): attribute {attribute.name!r}: {error}"
+            raise BadInput(what) from None
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     captured = tuple(dict.fromkeys(_captured(attributes.values())))
     return OnnxNode(

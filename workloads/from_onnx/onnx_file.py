@@ -44,9 +44,8 @@ def parse_model(data: bytes) -> ModelProto:
     try:
         model = module("onnx").ModelProto.FromString(data)
     except module("google.protobuf.message").DecodeError:
-        raise BadInput(
-            "this is not an ONNX model, or the file is damaged", hint="copy or export the file again"
-        ) from None
+        what = "this is not an ONNX model, or the file is damaged"
+        raise BadInput(what, hint="copy or export the file again") from None
     if not model.opset_import or not model.graph.node:
         missing = "operator set" if model.graph.node else "node"
         what = f"this is not an ONNX model: it has no {missing}"
@@ -163,9 +162,8 @@ def constant(tensor: TensorProto, name: str, folder: Path) -> Fact:
     """A stored tensor. Raises BadInput where its bytes do not fit its shape or its data file is missing."""
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
-        raise BadInput(
-            f"the constant {name!r} has a negative dimension: {list(shape)}", hint="export the model again"
-        )
+        what = f"the constant {name!r} has a negative dimension: {list(shape)}"
+        raise BadInput(what, hint="export the model again")
     held = _with_data(tensor, name, folder)
     array = None
     if prod(shape) <= LIMIT:

@@ -108,9 +108,8 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     inputs = {short_name(graph.tensors[number].name): graph.tensors[number] for number in graph.inputs}
     for name in shapes:
         if name not in inputs:
-            raise UnknownSize(
-                f"--shape names {name!r}, which is not an input", hint=suggest(name, inputs, "there are:")
-            )
+            what = f"--shape names {name!r}, which is not an input"
+            raise UnknownSize(what, hint=suggest(name, inputs, "there are:"))
     factors = {_factor(name, inputs[name], shape) for name, shape in shapes.items()} - {1}
     if not factors:
         return model

@@ -50,9 +50,8 @@ def program_of(document: Document, **options: Unpack[ReadOptions]) -> Program:
     for name in shapes:
         if name not in workload.inputs:
             hint = suggest(name, workload.inputs, "its inputs are") or "it has no inputs"
-            raise UnknownSize(
-                f"a shape is given for '{name}', which is not an input", where=Place(file), hint=hint
-            )
+            what = f"a shape is given for '{name}', which is not an input"
+            raise UnknownSize(what, where=Place(file), hint=hint)
     names = NameTable(document, workload)
     builder = ProgramBuilder(workload.name, dtype or workload.dtype, file)
     builder.deadline = reading.deadline

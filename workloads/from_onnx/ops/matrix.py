@@ -52,9 +52,8 @@ def blocked_matmul(low: OnnxLowering, node: OnnxNode) -> None:
         raise unfit(node, f"its K is {inner} and its input has {x.shape[-1]} columns")
     bits = node.integer("bits", 4)
     if low.fact(node.input(1)).elements * 8 < inner * cols * bits:
-        raise unfit(
-            node, f"its weights {list(low.shape(node.input(1)))} are less than {inner} x {cols} numbers"
-        )
+        what = f"its weights {list(low.shape(node.input(1)))} are less than {inner} x {cols} numbers"
+        raise unfit(node, what)
     fused = fuse(low, node.output, channel_axis=-1, scales=True)
     held = [
         low.stored(name, size) for name, size in zip(node.inputs[1:4], (inner * cols, 0, 0), strict=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Literal
 
 from chipmodel.geometry.window import Window
 from chipmodel.model.work import Conv, Matmul, Pool
@@ -103,21 +102,13 @@ def _as_product(low: OnnxLowering, node: OnnxNode, x: str, w: str, others: Seque
     low.emit("conv", node, work, inputs, outputs=[fused.output], weights=held, whole=whole)
 
 
-POOLS: Mapping[str, Literal["max_pool", "average_pool"]] = {
-    "MaxPool": "max_pool",
-    "AveragePool": "average_pool",
-    "LpPool": "average_pool",
-    "GlobalMaxPool": "max_pool",
-    "GlobalAveragePool": "average_pool",
-    "GlobalLpPool": "average_pool",
-}
-"""Kinds of pooling; an Lp norm is taken to cost as much as a mean."""
+WINDOWED = ("MaxPool", "AveragePool", "LpPool")
 
 
-@operator(*POOLS)
+@operator(*WINDOWED, *(f"Global{name}" for name in WINDOWED))
 def pool(low: OnnxLowering, node: OnnxNode) -> None:
-    """Maximum or mean over a window, or over the whole image."""
-    kind, whole = POOLS[node.op], node.op.startswith("Global")
+    """Maximum or mean over a window or the whole image; an Lp norm is taken to cost as much as a mean."""
+    kind, whole = "max_pool" if "Max" in node.op else "average_pool", node.op.startswith("Global")
     x, out = low.shape(node.input(0)), low.shape(node.output)
     kernel = x[2:] if whole else node.integers("kernel_shape")
     if len(x) not in (3, 4) or len(kernel) != len(x) - 2:

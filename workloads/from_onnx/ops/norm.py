@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Literal
 
@@ -125,13 +124,6 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     )
 
 
-POOLED: Mapping[str, Literal["max_pool", "average_pool"]] = {
-    "ReduceMean": "average_pool",
-    "ReduceMax": "max_pool",
-}
-"""Over the height and width of images these are global pooling."""
-
-
 @operator(*operators("reduction"))
 def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     """The axes are an attribute or, in newer operator sets, an input; by default all. A mean or maximum over
@@ -141,16 +133,15 @@ def reduction(low: OnnxLowering, node: OnnxNode) -> None:
     if not axes and node.integer("noop_with_empty_axes", 0):
         low.bind(node.output, low.value(node))
         return
-    if node.op in POOLED and len(x) == 4 and {a % 4 for a in axes} == {2, 3}:
-        pooled = low.builder.pool(
-            node.name, low.value(node), None, kind=POOLED[node.op], outputs=[node.output]
-        )
+    if node.op in ("ReduceMean", "ReduceMax") and len(x) == 4 and {a % 4 for a in axes} == {2, 3}:
+        kind: Literal["max_pool", "average_pool"] = "max_pool" if node.op == "ReduceMax" else "average_pool"
+        pooled = low.builder.pool(node.name, low.value(node), None, kind=kind, outputs=[node.output])
         low.bind(node.output, pooled)
         return
     rows = leading(x, min(a % len(x) for a in axes)) if axes and x else 1
     over = over_axes(x, axes or range(len(x)))
-    kind = f"reduce_{node.op.removeprefix('Reduce').lower()}"
-    low.vector(node, kind, rows=rows, operands=node.inputs[:1], attributes=over)
+    reduced = f"reduce_{node.op.removeprefix('Reduce').lower()}"
+    low.vector(node, reduced, rows=rows, operands=node.inputs[:1], attributes=over)
 
 
 @operator("ArgMax", "ArgMin", "TopK")

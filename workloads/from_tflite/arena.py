@@ -7,6 +7,7 @@ those of CMSIS-NN, may ask for more.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
@@ -42,12 +43,12 @@ class _Lifetime:
     reads: int = 0
     writes: int = 0
 
-    def create(self, scope: int) -> None:
-        if self.first < 0:
-            self.first = scope
+    def mark(self, first: int, last: int) -> None:
+        """Let it be alive from ``first`` on, where it is not yet, to ``last``."""
+        self.first, self.last = first if self.first < 0 else self.first, last
 
-    def use(self, scope: int) -> None:
-        self.last = scope
+
+Lives = defaultdict[tuple[int, int], _Lifetime]
 
 
 @dataclass(slots=True)
@@ -55,8 +56,8 @@ class _Marking:
     """Lifetimes so far: of tensors by subgraph and number, of kernels' memory by subgraph and op."""
 
     model: TfliteModel
-    tensors: dict[tuple[int, int], _Lifetime] = field(default_factory=dict[tuple[int, int], _Lifetime])
-    kernels: dict[tuple[int, int], _Lifetime] = field(default_factory=dict[tuple[int, int], _Lifetime])
+    tensors: Lives = field(default_factory=lambda: Lives(_Lifetime))
+    kernels: Lives = field(default_factory=lambda: Lives(_Lifetime))
     scope: int = 0
 
 
@@ -114,39 +115,30 @@ def _mark(marking: _Marking, number: int, depth: int) -> None:
         if marking.scope > MOST_SCOPES:
             raise BadInput(f"its subgraphs have more than {MOST_SCOPES} operators in all places together")
         start = marking.scope
-        for output in op.outputs:
-            _life(marking.tensors, number, output).create(start)
         for inner in subgraphs_of(op, marking.model):
             marking.scope += 1
             _mark(marking, inner, depth + 1)
             copied = marking.model.subgraphs[inner]
             _count(marking, inner, reads=copied.outputs, writes=copied.inputs)
         _count(marking, number, reads=op.inputs, writes=op.outputs)
-        for each in (*op.inputs, *op.outputs):
-            if each >= 0:
-                _life(marking.tensors, number, each).use(marking.scope)
-        kernel = _life(marking.kernels, number, place)
-        kernel.create(start)
-        kernel.use(marking.scope)
+        for each in {*op.inputs} - {-1}:
+            marking.tensors[number, each].last = marking.scope
+        for each in op.outputs:
+            marking.tensors[number, each].mark(start, marking.scope)
+        marking.kernels[number, place].mark(start, marking.scope)
     _mark_ends(marking, number, graph.outputs)
 
 
 def _count(marking: _Marking, number: int, reads: Iterable[int], writes: Iterable[int]) -> None:
     for each in set(reads) - {-1}:
-        _life(marking.tensors, number, each).reads += 1
+        marking.tensors[number, each].reads += 1
     for each in set(writes) - {-1}:
-        _life(marking.tensors, number, each).writes += 1
+        marking.tensors[number, each].writes += 1
 
 
 def _mark_ends(marking: _Marking, number: int, tensors: Iterable[int]) -> None:
     for tensor in tensors:
-        life = _life(marking.tensors, number, tensor)
-        life.create(marking.scope)
-        life.use(marking.scope)
-
-
-def _life(lives: dict[tuple[int, int], _Lifetime], graph: int, number: int) -> _Lifetime:
-    return lives.setdefault((graph, number), _Lifetime())
+        marking.tensors[number, tensor].mark(marking.scope, marking.scope)
 
 
 def subgraphs_of(op: TfliteOperator, model: TfliteModel) -> list[int]:

@@ -85,8 +85,7 @@ TensorSpec = Annotated[
 ]
 
 NamesIn = Annotated[
-    Annotated[Name, Tag("(text)")] | Annotated[list[Name], Tag("(list)")],
-    written_as("(text)", "(list)"),
+    Annotated[Name, Tag("(text)")] | Annotated[list[Name], Tag("(list)")], written_as("(text)", "(list)")
 ]
 
 

@@ -53,8 +53,4 @@ def distributions(at: LayeredNetwork, name: str, _: Sequence[str]) -> Value:
     return at.net.vector("softmax", f"{name}.softmax", [x], rows=1, attributes=AlongAxis(1, bins))
 
 
-WORDS: Words = {
-    "attend": attend,
-    "swap": swap,
-    "distributions": distributions,
-}
+WORDS: Words = {"attend": attend, "swap": swap, "distributions": distributions}

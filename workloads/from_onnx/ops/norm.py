@@ -116,11 +116,7 @@ def work_along_axis(low: OnnxLowering, node: OnnxNode) -> None:
     old = axis == 1 and len(x) > 2 and "axis" not in node.attributes and low.opset < 13
     attributes = axes_from(x, 1) if old else along_axis(x, axis)
     low.vector(
-        node,
-        op_kind(node.op),
-        rows=axis_rows(x, axis),
-        operands=node.inputs[:1],
-        attributes=attributes,
+        node, op_kind(node.op), rows=axis_rows(x, axis), operands=node.inputs[:1], attributes=attributes
     )
 
 

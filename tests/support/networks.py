@@ -4,13 +4,14 @@ from functools import cache
 
 from chipmodel.model.program import Program
 from workloads import zoo
+from workloads.zoo.catalogue import BuiltInNetwork
 
 MEASURED_ONES = ("espdet_pico", "fdmobilenet", "rnnoise", "st_efficientnet_lc_v1")
 """Of the networks that measurements of boards name, one each of: a neck with splits, concats and resizing, a
 plain chain, gates of a recurrent cell, gates by squeeze and excitation."""
 
 CONTROL_FLOW = zoo.networks("control_flow")
-PLANNED: tuple[zoo.BuiltInNetwork, ...] = tuple(
+PLANNED: tuple[BuiltInNetwork, ...] = tuple(
     network
     for network in zoo.networks()
     if network in (*zoo.networks("classic"), *CONTROL_FLOW) or network.name in MEASURED_ONES

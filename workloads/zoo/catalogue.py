@@ -65,19 +65,11 @@ def _read_as(default: OptionValue, text: str) -> OptionValue | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedFigure:
-    """A number as its source prints it, and what that source counts."""
-
-    printed: str
-    counts: str
-
-
-@dataclass(frozen=True, slots=True)
 class BuiltInNetwork:
-    """One entry of the catalogue. ``macs`` and ``parameters`` are published figures for the default options.
+    """One entry of the catalogue. ``macs`` and ``parameters`` are published figures for the default options:
+    a number as its source prints it and, after a comma, what that source counts.
 
-    The program's own ``parameters`` count one bias per channel where BatchNorm was folded; a figure's
-    ``counts`` say what it counts.
+    The program's own ``parameters`` count one bias per channel where BatchNorm was folded.
     """
 
     name: str
@@ -85,8 +77,8 @@ class BuiltInNetwork:
     source: str
     build: Callable[..., None]
     options: Mapping[str, NetworkOption]
-    macs: PublishedFigure
-    parameters: PublishedFigure
+    macs: str
+    parameters: str
 
     def read_options(self, texts: Mapping[str, str]) -> dict[str, OptionValue]:
         """The values of all options, by default for those not in ``texts``. Raises BadInput."""
@@ -150,8 +142,8 @@ def _network(name: str, entry: Mapping[str, Any], shared: Mapping[str, Any]) -> 
         entry["source"],
         layered(entry),
         {key: _option(given, shared.get(key, {})) for key, given in entry["options"].items()},
-        _figure(entry["macs"]),
-        _figure(entry["parameters"]),
+        entry["macs"],
+        entry["parameters"],
     )
 
 
@@ -159,9 +151,3 @@ def _option(given: Any, shared: Mapping[str, Any]) -> NetworkOption:
     fields: dict[str, Any] = {**shared, **(given if isinstance(given, dict) else {"default": given})}
     fields["choices"] = tuple(fields.get("choices", ()))
     return NetworkOption(**fields)
-
-
-def _figure(text: str) -> PublishedFigure:
-    """The number before the first comma, and what follows it."""
-    printed, _, counts = text.partition(", ")
-    return PublishedFigure(printed, counts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from chipmodel.errors import BadInput
 from chipmodel.model.attributes import AlongAxis, Attributes, OverAxes
@@ -45,12 +45,8 @@ def handler_of(node: OnnxNode) -> Handler | None:
     return HANDLERS.get(f"{node.domain}.{node.op}" if node.domain else node.op)
 
 
-class WeightKey(NamedTuple):
-    """What makes two weights one: the stored constant, bytes when deployed, and what is merged into it."""
-
-    constant: str
-    size: int
-    merged: tuple[str, ...]
+WeightKey = tuple[str, int, tuple[str, ...]]
+"""What makes two weights one: the stored constant, bytes when deployed, and what is merged into it."""
 
 
 class LoweredOpOptions(TypedDict, total=False):
@@ -92,7 +88,7 @@ class OnnxLowering:
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     absorbed: set[str] = field(default_factory=set[str])
     """Names of nodes that are fused into an op before them."""
-    declared: dict[WeightKey, str] = field(default_factory=dict["WeightKey", str])
+    declared: dict[WeightKey, str] = field(default_factory=dict[WeightKey, str])
     """The program's weights."""
     order: Mapping[str, int] = field(default_factory=dict[str, int])
     """Position in the execution order, by the node's name."""
@@ -198,15 +194,15 @@ class OnnxLowering:
         real = bias_dtype(self.builder.dtype) if bias else self.builder.dtype
         deployed = self._deployed(fact.stored or fact.element, name, real)
         size = tensor_bytes((fact.elements,), deployed) + fact.scale_bytes
-        key = WeightKey(self._origin(name), size, tuple(map(self._origin, merged)))
+        key = self._origin(name), size, tuple(map(self._origin, merged))
         held = self.view.facts.get(fact.origin, fact)
         zeros = held.zero_channels if held.shape[:1] == fact.shape[:1] else 0
-        return self._once(key, self._origin(name), fact.elements, zeros)
+        return self._once(key, fact.elements, zeros)
 
-    def _once(self, key: WeightKey, name: str, elements: int, zeros: int = 0) -> str:
+    def _once(self, key: WeightKey, elements: int, zeros: int = 0) -> str:
         if key not in self.declared:
-            unique = unique_name(name, set(self.declared.values()))
-            self.declared[key] = self.builder.raw_weight(unique, key.size, elements, zeros)
+            unique = unique_name(key[0], set(self.declared.values()))
+            self.declared[key] = self.builder.raw_weight(unique, key[1], elements, zeros)
         return self.declared[key]
 
     def _origin(self, name: str) -> str:
@@ -219,8 +215,7 @@ class OnnxLowering:
             return ""
         fact = self.view.facts[name]
         size = -(-fact.elements * ELEMENT_BITS.get(fact.stored or fact.element, 32) // 8)
-        key = WeightKey(self._origin(name), size, ())
-        return self._once(key, self._origin(name), elements or fact.elements)
+        return self._once((self._origin(name), size, ()), elements or fact.elements)
 
     def weights(self, names: Sequence[str], *, bias: bool = False, merged: Sequence[str] = ()) -> list[str]:
         """Declare the weights among ``names``: constants of more than one element."""

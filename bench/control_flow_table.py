@@ -36,7 +36,6 @@ from workloads.build.builder import ProgramBuilder
 from workloads.zoo import build
 from workloads.zoo.catalogue import entry
 from workloads.zoo.layered import append
-from workloads.zoo.layers import image
 
 CHIP, PACKER, ALGORITHM_2 = "luna-csk6", "large-first", "unified-block"
 SIDE = 320
@@ -87,7 +86,7 @@ class MeasuredShape:
 def face_align() -> Program:
     """A 96 x 96 grey image, 16 maps of 48 x 48, and then only maps of 9,216 bytes."""
     net = ProgramBuilder("facealign", source="shape of Wang et al.'s FaceAlign")
-    x = net.conv("conv1", image(net, 96, 1), 16, 3, stride=2, pad=1)
+    x = net.conv("conv1", net.input("input", (1, 1, 96, 96)), 16, 3, stride=2, pad=1)
     x = net.pool("pool1", x, 2)
     for stage, (channels, layers) in enumerate(((16, 5), (64, 5), (256, 6)), start=2):
         for i in range(layers):

@@ -7,7 +7,7 @@ import networkx
 from chipmodel.model.program import Program
 from workloads.build.builder import ProgramBuilder
 from workloads.build.shapes import Value
-from workloads.zoo.layers import classifier, concat, image
+from workloads.zoo.layers import classified
 
 Edge = tuple[str, int]
 NORMAL: tuple[Edge, ...] = (
@@ -25,7 +25,9 @@ arXiv:1806.09055; genotype DARTS_V2 of its code): two edges for each of four nod
 def darts(size: int = 224, channels: int = 48, cells: int = 14, classes: int = 1000) -> Program:
     """DARTS on ImageNet, its ops in the order of its code, without the auxiliary head."""
     net = ProgramBuilder("darts")
-    x = net.conv("stem0.a", image(net, size), channels // 2, 3, stride=2, pad=1, bias=False)
+    x = net.conv(
+        "stem0.a", net.input("input", (1, 3, size, size)), channels // 2, 3, stride=2, pad=1, bias=False
+    )
     s0 = net.conv("stem0.b", x, channels, 3, stride=2, pad=1)
     s1 = _relu_conv(net, "stem1", s0, channels, kernel=3, stride=2)
     shrunk = True
@@ -34,7 +36,7 @@ def darts(size: int = 224, channels: int = 48, cells: int = 14, classes: int = 1
         channels *= 2 if reduces else 1
         s0, s1 = s1, _cell(net, f"cell{index}", s0, s1, channels, reduces, shrunk)
         shrunk = reduces
-    net.output(classifier(net, "fc", s1, classes))
+    net.output(classified(net, "fc", s1, classes, "logits"))
     return net.build()
 
 
@@ -51,7 +53,7 @@ def _cell(
             for side, (kind, source) in zip("ab", edges, strict=True)
         ]
         states.append(net.elementwise("add", f"{name}.n{node}", made))
-    return concat(net, f"{name}.out", states[2:])
+    return net.concat(f"{name}.out", states[2:])
 
 
 def _edge(net: ProgramBuilder, name: str, kind: str, x: Value, stride: int) -> Value:
@@ -79,7 +81,7 @@ def _halved(net: ProgramBuilder, name: str, x: Value, channels: int) -> Value:
     """Factorised reduction: two 1x1 convolutions of stride 2, the second one pixel further."""
     x = net.elementwise("relu", f"{name}.relu", [x])
     halves = [net.conv(f"{name}.{i}", x, channels // 2, 1, stride=2) for i in range(2)]
-    return concat(net, name, halves)
+    return net.concat(name, halves)
 
 
 def _separable(

@@ -226,16 +226,16 @@ class ProgramBuilder(TreeBuilder):
         )
 
     def concat(
-        self, name: str, parts: Sequence[Value], axis: int, outputs: Sequence[str] | None = None
+        self, name: str, parts: Sequence[Value], axis: int = 1, outputs: Sequence[str] | None = None
     ) -> Value:
-        """Tensors of equal sizes along the other axes, joined along one."""
+        """Tensors of equal sizes along the other axes, joined along one, by default that of the channels."""
         first, size = parts[0].shape, sum(part.shape[axis] for part in parts)
         shape, along = (*first[:axis], size, *first[axis + 1 :]), AlongAxis(axis, size)
         rows = rows_across(first, axis)
         return self.vector("concat", name, parts, shape, rows=rows, attributes=along, outputs=outputs)
 
     def split(
-        self, name: str, x: Value, sizes: Sequence[int], axis: int, outputs: Sequence[str]
+        self, name: str, x: Value, sizes: Sequence[int], axis: int, outputs: Sequence[str] | None = None
     ) -> tuple[Value, ...]:
         """``x`` cut along an axis into parts of these ``sizes``."""
         shapes = [(*x.shape[:axis], size, *x.shape[axis + 1 :]) for size in sizes]

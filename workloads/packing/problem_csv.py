@@ -43,8 +43,8 @@ MAX_VALUE = 1 << 61
 
 READING = "all buffers were read"
 
-_LEAST = {"lower": -MAX_VALUE, "upper": -MAX_VALUE, "size": 0, "alignment": 1}
-_LEAST |= dict.fromkeys(("hint", "pinned", "offset"), 0)
+_ZERO = dict.fromkeys(("size", "hint", "pinned", "offset"), 0)
+_LEAST = {"lower": -MAX_VALUE, "upper": -MAX_VALUE, "alignment": 1, **_ZERO}
 _NUMBERS = {name: CsvColumn(name, "whole", least, MAX_VALUE) for name, least in _LEAST.items()}
 _GAP = re.compile(r"([+-]?[0-9]{1,19})-([+-]?[0-9]{1,19})", re.ASCII)
 _MISSPELLING_RATIO = 0.75

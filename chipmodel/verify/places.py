@@ -16,7 +16,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 """Numbers of bytes in a tensor, or addresses."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def numbers(share: Share, total: int) -> Numbers:
     """The bytes of ``share`` of a tensor of ``total`` bytes, in ascending order."""
     pieces = [np.arange(span.start, span.stop, dtype=np.int64) for span in spans(share, total)]

@@ -52,7 +52,7 @@ def render(
     """Render ``templates/NAME`` with ``values``, escaped; a missing value is an error."""
     from markupsafe import Markup
 
-    environment = _environment(autoescape=True, finalize=_shown)
+    environment = _environment(autoescape=True, finalize=printable_text)
     environment.filters |= {"breaks": breaks, "count": count, "percent": percent, "size": size}
     plotly = script.plotly if script else "none"
     parts: dict[str, object] = {
@@ -92,16 +92,12 @@ def _libraries(script: PageScript | None) -> list[Path]:
     return [PLOTLY, *named] if script.plotly == "inside" else named
 
 
-def render_part(name: str, values: Mapping[str, object]) -> str:
-    """Render ``templates/NAME`` with ``values``, escaped; a missing value is an error."""
-    environment = _environment(autoescape=True, finalize=_shown, keep_trailing_newline=True)
-    environment.filters |= {"count": count}
-    return environment.get_template(name).render(values)
-
-
-def render_text(name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[Any], str]]) -> str:
-    """Render ``templates/NAME`` with ``values`` as they are; a missing value is an error."""
-    environment = _environment(keep_trailing_newline=True)
+def render_text(
+    name: str, values: Mapping[str, object], filters: Mapping[str, Callable[[Any], str]], **settings: Any
+) -> str:
+    """Render ``templates/NAME`` with ``values`` as they are, unless ``settings`` of Jinja say otherwise; a
+    missing value is an error."""
+    environment = _environment(keep_trailing_newline=True, **settings)
     environment.filters |= filters
     return environment.get_template(name).render(values)
 
@@ -115,7 +111,7 @@ def _environment(**settings: Any) -> Environment:
     )
 
 
-def _shown(value: object) -> object:
+def printable_text(value: object) -> object:
     """Texts without what turns or hides others; markup of ours as it is."""
     return printable(value) if type(value) is str else value
 
@@ -142,7 +138,7 @@ def _base64(content: bytes) -> str:
 
 
 def _texts_shown(value: object) -> object:
-    """``value`` with its texts, which a script puts on the page, as ``_shown`` makes them."""
+    """``value`` with its texts, which a script puts on the page, as ``printable_text`` makes them."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):

@@ -20,8 +20,6 @@ CONTRADICTION_HINT = (
     "All rows of this problem are left out, as a plan or a bound is wrong: please report it, with the files "
     "of both points."
 )
-ANSWERED = ("optimal", "infeasible", "impossible")
-"""Statuses that are proven: the peak is the smallest, or there is no plan."""
 
 
 @dataclass(frozen=True, slots=True)

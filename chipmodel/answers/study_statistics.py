@@ -33,8 +33,6 @@ class PlannerScore:
     """All of its rows, also of other cases."""
     gaps: tuple[float, ...]
     """A gap for each case, sorted: the median over seeds."""
-    proven: int
-    """Rows that are proven optimal, or proven to have no plan."""
     without: int
     """Possible cases in which it has no plan."""
     seconds: float
@@ -115,7 +113,6 @@ def compared(by_planner: Mapping[str, Values], rows: Mapping[str, Sequence[Row]]
                 name,
                 tuple(rows[name]),
                 tuple(sorted(middle[name])),
-                sum(row.status in ("optimal", "infeasible") for row in rows[name]),
                 len(possible) - len(by_planner[name]),
                 median(_seconds(row, own) for row in rows[name]),
                 wins=len(alone),

@@ -29,9 +29,9 @@ def visible(name: str) -> str:
 
     def doubled(found: re.Match[str]) -> str:
         slashes, number, following = found.groups()
-        return slashes * 2 if number or not _is_drawn(following) else slashes
+        return slashes * 2 if number or not _plain(following) else slashes
 
-    return "".join(c if _is_drawn(c) else escape(c) for c in _BACKSLASHES.sub(doubled, name))
+    return "".join(c if _plain(c) else escape(c) for c in _BACKSLASHES.sub(doubled, name))
 
 
 def printable(text: str) -> str:
@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     have been escaped, by ``visible`` or in quotes by ``repr``; they stay as they are."""
     if _plain(text):
         return text
-    return "".join(c if c in _OURS or _is_drawn(c) or _is_space(c) else escape(c) for c in text)
+    return "".join(c if c in _OURS or _plain(c) or _is_space(c) else escape(c) for c in text)
 
 
 def printable_line(text: str) -> str:
@@ -70,10 +70,6 @@ def escape(character: str) -> str:
 
 def _plain(text: str) -> bool:
     return text.isprintable() and not DRAWN_AS_NOTHING.search(text)
-
-
-def _is_drawn(character: str) -> bool:
-    return _plain(character)
 
 
 def _is_space(character: str) -> bool:

@@ -21,17 +21,6 @@ DOING = {
     SHARING: "sharing the work",
 }
 """What an NPU spends cycles on, after the words "more" or "less"."""
-TOTALS = {
-    "total_cycles": "run time",
-    "lower_bound_cycles": "time lower bound",
-    "compute_cycles": "computing",
-    "stall_cycles": "waiting",
-    "dma_cycles": "DMA busy",
-    "hidden_cycles": "hidden by computing",
-    "psram_bytes": "Psram used",
-    "executed_macs": "MACs done",
-}
-"""What the totals with other names than their keys are called."""
 EXPLAINED_SHARE = 0.8
 """Reasons are added to the sentence until they explain this share of the change."""
 MOST_REASONS = 3
@@ -172,7 +161,7 @@ def total_rows(diff: RunDifference) -> list[tuple[str, ...]]:
 
 def _total(total: TotalPair) -> tuple[str, ...]:
     share = percent(total.change / total.a) if total.a else ""
-    name = TOTALS.get(total.name) or total.name.removesuffix("_bytes").replace("_", " ")
+    name = total.name.removesuffix("_bytes").replace("_", " ")
     numbers = (count(total.a), count(total.b), signed(total.change))
     return name, *numbers, share.replace("-", MINUS), total.unit
 

@@ -73,7 +73,6 @@ class RunChart:
     figure: dict[str, Any]
     legend: tuple[Category, ...]
     """Entries in the order of the figure's first traces."""
-    marks: int
     remark: str = ""
     needs: tuple[tuple[tuple[int, ...], ...], ...] = ()
     """For each mark, by trace and point, the marks that it depends on: trace, point, trace, point, ...; empty
@@ -119,7 +118,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         if merged
         else ""
     )
-    return RunChart(drawn, legend, len(shown), remark, _needs(of_category, needed), tuple(ops))
+    return RunChart(drawn, legend, remark, _needs(of_category, needed), tuple(ops))
 
 
 def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:

@@ -72,7 +72,6 @@ def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
     return RunChart(
         figure(traces, result.trace.cycles, memory_axis(top)),
         (*legend, *lines),
-        len(boxes),
         " ".join(r for r in remarks if r),
         ops=tuple(ops),
     )

@@ -107,7 +107,7 @@ def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) 
     traces.append(level_trace("peak", solved.peak / KIB, last, f"peak {solved.peak:,} B"))
     line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
     drawn = figure(traces, last, memory_axis(top), {"title": {"text": "step"}})
-    return RunChart(drawn, (*legend, line), boxes)
+    return RunChart(drawn, (*legend, line))
 
 
 def _boxes(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from chipmodel.answers.result import Result
 from reports.run.totals import run_totals
-from reports.template import render_part
+from reports.template import printable_text, render_text
+from reports.words import count
 
 MOST_OPS = 8
 """Rows of the table."""
@@ -14,4 +15,4 @@ def notebook_html(result: Result, headline: str) -> str:
     """Return a part of a page, the same for the same result."""
     ops = sorted(run_totals(result).ops, key=lambda op: -op.compute_cycles - op.stall_cycles)
     values = {"headline": headline, "ops": ops[:MOST_OPS], "more": len(ops[MOST_OPS:])}
-    return render_part("notebook.html.j2", values)
+    return render_text("notebook.html.j2", values, {"count": count}, autoescape=True, finalize=printable_text)

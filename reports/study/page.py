@@ -16,7 +16,7 @@ from reports.study.design import (
     columns_of_designs,
     designs,
 )
-from reports.study.design_chart import has_front, panels, series_names
+from reports.study.design_chart import has_front, panels
 from reports.study.effects import field_steps, is_flat
 from reports.study.methods import methods, threats
 from reports.study.scores import score_table
@@ -40,8 +40,6 @@ class SweepSection:
     """Workload and chart."""
     with_front: bool
     """Whether designs on the Pareto front are marked."""
-    combined: str
-    """What the best of each point is taken over, in a sentence."""
     more: int
     """Workloads without a chart."""
 
@@ -119,23 +117,10 @@ def _sweeps(study: StudyResults, swept: tuple[Design, ...]) -> list[SweepSection
             continue
         drawn = panels(study, name, swept)
         if drawn:
-            names = series_names(study, name, swept)
             title = {MEMORY: "SharedMemory", CHIP: "the chip"}.get(name, name)
-            with_front, words = has_front(study, name), _combined(study, names)
-            sweeps.append(
-                SweepSection(title, f"sweep-{number}", drawn, with_front, words, timed - len(drawn))
-            )
+            more = timed - len(drawn)
+            sweeps.append(SweepSection(title, f"sweep-{number}", drawn, has_front(study, name), more))
     return sweeps
-
-
-def _combined(study: StudyResults, names: tuple[str, ...]) -> str:
-    several = len(study.planners) > 1
-    if names == ("",):
-        rest = "of all other settings" if len(axes(study)) > 1 else ""
-        what = " and ".join(filter(None, (rest, "of all planners" if several else "")))
-        return f"Each value has the best {what}." if what else ""
-    by_planner = any(planner in name for name in names for planner in study.planners)
-    return "Each point has its best planner." if several and not by_planner else ""
 
 
 def _statuses(study: StudyResults) -> list[tuple[str, int]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chipmodel.answers.study_results import ANSWERED, PEAK, StudyMetric, StudyResults
+from chipmodel.answers.study_results import StudyMetric, StudyResults
 from chipmodel.answers.study_row import Row
 from chipmodel.answers.study_statistics import PlannerScore
 from reports.chart import REST, Chart, Style, axis, labelled, series, style_of
@@ -34,28 +34,15 @@ def gap_strips(study: StudyResults, metric: StudyMetric, index: Mapping[str, int
     every = max(1, -(-sum(map(len, placed)) // MOST_MARKS))
     marks = [(level, row, gap) for level, each in enumerate(placed) for row, gap in _kept(each, every)]
     most = max((gap for _, _, gap in marks), default=0.0)
-    traces = [
-        _marks(study, metric, name, symbol, of_group, index)
-        for name, symbol, of_group in _groups(metric, marks)
-        if of_group
-    ]
+    best, others = [m for m in marks if m[2] <= 0], [m for m in marks if m[2] > 0]
+    groups = (("at the bound", "circle", best), ("above the bound", "circle-open", others))
+    traces = [_marks(study, metric, *group, index) for group in groups if group[2]]
     traces += [_halves(scores), _medians(scores)]
     left_out = len([s for s in study.scores(metric) if s.gaps]) - len(scores)
     remarks = [f"The {left_out} planners with the largest median gaps are not shown."] if left_out else []
     remarks += [f"One of every {every} marks is drawn."] if every > 1 else []
     height = FRAME_HEIGHT + ROW_HEIGHT * max(3, len(scores))
     return Chart(traces, _strip_layout(most, scores), height, " ".join(remarks))
-
-
-def _groups(metric: StudyMetric, marks: Sequence[Placed]) -> Iterator[tuple[str, str, list[Placed]]]:
-    """Names, symbols and members: the proven optimal marks, and the others."""
-    if metric is PEAK:
-        words, best = ("proven smallest", "not proven"), [m for m in marks if m[1].status in ANSWERED]
-    else:
-        words, best = ("at the bound", "above the bound"), [m for m in marks if m[2] <= 0]
-    chosen = {id(mark) for mark in best}
-    yield words[0], "circle", best
-    yield words[1], "circle-open", [mark for mark in marks if id(mark) not in chosen]
 
 
 def _placed(metric: StudyMetric, score: PlannerScore) -> list[tuple[Row, float]]:

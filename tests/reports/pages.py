@@ -75,3 +75,8 @@ def refers_to_nothing(page: str) -> bool:
 def traces(chart: RunChart) -> list[dict[str, Any]]:
     data: Any = chart.figure["data"]
     return list(data)
+
+
+def marks(chart: RunChart) -> int:
+    """Bars and boxes that are drawn."""
+    return sum(len(trace["x"]) for trace in traces(chart) if trace["type"] == "bar")

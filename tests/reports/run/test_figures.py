@@ -19,7 +19,7 @@ from reports.run.chrome_trace import rates
 from reports.run.figures import CASCADE_ROW, timeline
 from reports.run.memory_map import memory_map
 from tests.reports.cascade_sample import NAME, cascaded
-from tests.reports.pages import told, traces
+from tests.reports.pages import marks, told, traces
 from tests.reports.run.test_merging import result as merged
 from tests.reports.sample import large, sample
 from workloads.load import load
@@ -182,11 +182,11 @@ def test_too_many_iterations_become_one_box_per_buffer() -> None:
     twice = replace(first, live=(Interval(0, 1), Interval(3, 4)))
     result = replace(result, problem=replace(result.problem, buffers=(twice, *others)))
     number = len(result.problem.buffers)
-    assert memory_map(result).marks == number + 1
+    assert marks(memory_map(result)) == number + 1
     chart = memory_map(result, most=number)
     assert "one box from its first to its last use" in chart.remark
     assert "not drawn" not in chart.remark
-    assert chart.marks == number
+    assert marks(chart) == number
 
 
 def test_of_too_many_buffers_the_largest_are_drawn() -> None:
@@ -194,7 +194,7 @@ def test_of_too_many_buffers_the_largest_are_drawn() -> None:
     assert (
         f"The {len(sample().problem.buffers) - 5} buffers with the fewest bytes times cycles" in chart.remark
     )
-    assert chart.marks == 5
+    assert marks(chart) == 5
     names = {c[0] for trace in traces(chart) if trace["type"] == "bar" for c in told(trace)}
     assert {"w.even", "w.odd"} <= names
     assert "softmax" not in names

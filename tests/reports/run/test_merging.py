@@ -7,7 +7,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Plan, Problem, Solved
 from chipmodel.model.schedule import Step, StepArm, StepIf, StepLoop
 from reports.run.merging import ArmExtent, arm_of, arms_of, merging, saved_words
-from tests.reports.pages import told, traces
+from tests.reports.pages import marks, told, traces
 from tests.reports.sample import EVIL, sample
 
 ONE = Interval(0, 1)
@@ -74,7 +74,7 @@ def test_both_maps_have_the_same_boxes_and_one_scale() -> None:
     charts = merging(result())
     assert list(charts) == ["none", "conflict"]
     before, after = (charts[name] for name in ("none", "conflict"))
-    assert before.marks == after.marks == 5
+    assert marks(before) == marks(after) == 5
     assert before.figure["layout"]["yaxis"]["range"] == after.figure["layout"]["yaxis"]["range"]
     tops = {}
     for name, chart in charts.items():

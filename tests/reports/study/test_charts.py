@@ -29,7 +29,7 @@ def strips(study: StudyResults) -> Chart:
 def test_every_plan_is_a_mark_of_its_planners_strip() -> None:
     study = small()
     proven, others, _, medians = traces(strips(study))
-    assert (proven["name"], others["name"]) == ("proven smallest", "not proven")
+    assert (proven["name"], others["name"]) == ("at the bound", "above the bound")
     assert (len(proven["x"]), len(others["x"])) == (4, 6)
     levels = {"exact": 2, "best-fit": 1, "naive": 0}
     for series in (proven, others):

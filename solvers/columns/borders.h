@@ -74,13 +74,15 @@ inline TableRow table_row(const Way &way, const Places &places, const Around &ar
             around.capacity - room + keys[SIZE]};
 }
 
-// Reach the border after a table's ways from the times before; see path.py.
+// Reach the border after a table's ways from the times before; see path.py. Who has moved more counts as having
+// moved less in the end, so a row needs no look at points where less is moved than it leaves at least.
 inline void reach(const std::vector<TableRow> &table, const Levels &levels, const Int *before, Int *after) {
     const Int *points = levels.points;
     for (const TableRow &row : table) {
         const Int *times = before + row.before * levels.count;
         Int *reached = after + row.after * levels.count, place = 0;
-        for (Int level = 0; level < levels.count; ++level) {
+        const Int first = std::max<Int>(0, (row.least - points[0]) / levels.width);
+        for (Int level = std::min(first, levels.count - 1); level < levels.count; ++level) {
             const Int point = std::max(points[level], row.least);
             if (point >= row.most_after + levels.width) {
                 break;

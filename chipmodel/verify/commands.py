@@ -27,10 +27,12 @@ from chipmodel.model.commands import (
     Located,
     Release,
     Repeat,
+    operands,
 )
 from chipmodel.model.fit import further_addresses
 from chipmodel.model.program import If, Loop, Node, Op, Program, ops
 from chipmodel.model.schedule import CascadeOps, Part
+from chipmodel.model.tree import walk
 from chipmodel.model.work import Recurrent
 from chipmodel.verify.cascade_table import CascadeTable, adds_up_in_order
 from chipmodel.verify.coverage import times_computed
@@ -73,7 +75,8 @@ def verify(
     )
     sizes = {name: tensor.bytes for name, tensor in program.tensors.items()}
     weights = {op.name: program.block_bytes(op) for op in verifier.ops.values()}
-    before = MemoryState.of(sizes, weights, chip.shared_memory.bytes)
+    highest = max((at.addresses.stop for each in walk(commands) for at in operands(each)), default=0)
+    before = MemoryState.of(sizes, weights, min(highest, chip.shared_memory.bytes))
     for name in program.inputs:
         before.fill(name)
     state = verifier.block(program.body, commands, before)

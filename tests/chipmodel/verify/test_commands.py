@@ -59,6 +59,11 @@ def test_a_correct_plan_has_no_faults() -> None:
     assert verify(program, commands, chip) == ()
 
 
+def test_memory_that_no_command_touches_costs_nothing() -> None:
+    program, chip, commands = network()
+    assert verify(program, commands, with_memory(chip, 1 << 40, 1)) == ()
+
+
 def _shifted(place: Located) -> Located:
     return replace(place, offset=place.offset + 16)
 

@@ -99,9 +99,9 @@ def test_dtype_is_the_type_of_weights_and_activations(dtype: str, bits: int) -> 
 
 @pytest.mark.slow
 def test_the_largest_light_model_takes_few_calls_for_each_op() -> None:
-    """246 ops with some 3,270 calls each; the second import, for the first also imports modules."""
+    """246 ops with some 3,940 calls each; the second import, for the first also imports modules."""
     load_onnx(_path("densenet121"))
-    assert calls(lambda: load_onnx(_path("densenet121"))) < 246 * 3_400
+    assert calls(lambda: load_onnx(_path("densenet121"))) < 246 * 4_100
 
 
 FIXTURES = sorted(LIGHT.parent.glob("pytorch-*/*/model.onnx"))

@@ -105,7 +105,7 @@ def listed_instance(
     short = short_path(program, path, MAX_OP_RUNS)
     if not is_compiled() or short is None:
         return None
-    problem = fluid_problem(program, chip, path, cascades, inferences, within, keeps)
+    problem = fluid_problem(program, chip, path, cascades, inferences, within, keeps, sought is None)
     if problem is None:
         return None
     ops = [op for op, _ in short.runs]

@@ -56,6 +56,7 @@ def fluid_problem(
     inferences: int = 1,
     within: Mapping[str, str] = NOT_WITHIN,
     keeps: bool = False,
+    stay: bool = True,
 ) -> FluidProblem | None:
     """Return the numbers of a run along ``path`` of plans without, or with and without, ``cascades``.
 
@@ -69,6 +70,8 @@ def fluid_problem(
         Of plans that make tensors within another one, which is all of them until it is complete.
     keeps : bool
         Of plans in which nothing leaves SharedMemory but inputs and outputs of the program.
+    stay : bool
+        Whether weights may stay from one iteration to the next.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def fluid_problem(
     of_each = len(short.runs) // inferences
     chains = [number + index // of_each for index, (_, number) in enumerate(short.runs)]
     ops = [op for op, _ in short.runs]
-    problem = _FluidBuilder(program, chip, ops, chains, cascades, within, keeps).problem()
+    problem = _FluidBuilder(program, chip, ops, chains, cascades, within, keeps, stay).problem()
     return replace(problem, repeats=tuple(short.repeats))
 
 
@@ -135,8 +138,9 @@ class _FluidBuilder:
         cascades: bool,
         within: Mapping[str, str],
         keeps: bool,
+        stay: bool,
     ) -> None:
-        self.within, self.keeps = within, keeps
+        self.within, self.keeps, self.stay = within, keeps, stay
         self.program, self.npu, self.ops, self.cascades = program, chip.npu, ops, cascades
         self.chains, self.capacity = chains, chip.shared_memory.bytes
         self.costs = LeastTransferCosts(chip)
@@ -160,7 +164,7 @@ class _FluidBuilder:
         for run, op in enumerate(self.ops):
             begins = run > 0 and self.chains[run - 1] != self.chains[run]
             if begins:
-                earlier, known = earlier | known, set()
+                earlier, known = earlier | known if self.stay else earlier, set()
             new = set[str]() if op.gathers else set(op.weights) - known
             known |= new
             yield FluidOp(

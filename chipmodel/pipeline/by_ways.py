@@ -34,9 +34,6 @@ FARTHER = 1.02
 (assumed): of 44 programs, none was faster with cascades beyond."""
 SLOWER = 2
 """Sizes one after another of which no schedule may be faster, after which no other one is tried (assumed)."""
-FAR = 1.2
-"""How many times the cycles of a path those of its plan are at least, of a program with loops or branches, if
-it loses little to packing (assumed): a path knows weights that stay for all iterations."""
 NEAR = 1.05
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
@@ -53,8 +50,6 @@ def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0)
         last = try_in_ways(tried, program, found, QUARTERS[first:])
         if last and last.fits and not first and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
             break  # Packing lost nothing, and the path knew what the plan takes.
-        if last and last.fits and not request.program.is_straight and tried.cycles > FAR * found.cycles:
-            break
         slower = 0 if last is None or last.packed else slower + 1
         if slower == SLOWER:
             break

@@ -91,10 +91,8 @@ def conv_cycles_by_rows(npu: Npu, op: Op, channels: int, band: Band | None) -> l
     if window.in_w == window.kernel_w == 1:
         return []
     row, rows = replace(work, window=window).part(1, channels), np.arange(1, work.rows + 1)
-    made, element = (
-        rows * float(_computing(npu, row, op.dtype)),
-        _passing(npu, row, op.dtype, kind_of_op(npu, op)),
-    )
+    element = _passing(npu, row, op.dtype, kind_of_op(npu, op))
+    made = rows * float(_computing(npu, row, op.dtype))
     reading = _read_by_rows(window) * float(row.in_c * window.in_w * element / npu.read_bytes_per_cycle)
     writing = rows * float(elements_written(row) * element / npu.write_bytes_per_cycle)
     moved = reading + writing if costs.operands in IN_TURN else np.maximum(reading, writing)

@@ -10,7 +10,7 @@ from chipmodel.cascades.accumulation import accumulators
 from chipmodel.cascades.columns import op_columns, part_reads, with_columns
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
-from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat
+from chipmodel.model.commands import Branch, Command, Compute, Located, Repeat, operands
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.tree import bodies, walk
@@ -18,9 +18,11 @@ from chipmodel.verify.coverage import covers
 
 
 class CascadeTable:
-    """The cascades of a plan, by name and by op."""
+    """The cascades of a plan, by name and by op, and what its commands say of them together."""
 
-    def __init__(self, program: Program, cascades: Sequence[CascadeOps] = ()) -> None:
+    def __init__(
+        self, program: Program, cascades: Sequence[CascadeOps] = (), commands: tuple[Command, ...] = ()
+    ) -> None:
         self.program = program
         self.cascades = tuple(cascades)
         self.ops = {op.name: op for op in program.ops()}
@@ -30,6 +32,9 @@ class CascadeTable:
         makers = {n: op.name for op in self.ops.values() for n in op.outputs}
         self.again = {n: makers.get(n, "") for c in self.cascades for n in c.again}
         """For each tensor that is made again for each step that reads some of it, its op."""
+        places = (place for command in walk(commands) for place in operands(command))
+        self.in_tensor = {(place.buffer, place.part.name) for place in places if place.in_tensor}
+        """Buffers with the tensor of which some command says that its parts lie where it has its place."""
 
     def _inside(self, cascade: CascadeOps) -> frozenset[str]:
         own = [self.ops[name] for name in cascade.ops if name in self.ops]
@@ -141,13 +146,13 @@ class CascadeTable:
     def needed(self, op: Op, step: Compute) -> Iterator[Located]:
         """What must be where ``step`` reads: of a tensor that the same cascade makes only the rows that the
         step needs, as others may not be there yet."""
-        operands = list(enumerate(op.inputs))
+        inputs = list(enumerate(op.inputs))
         for place in step.reads:
             part = place.part
-            own = next((operand for operand in operands if operand[1] == part.name), None)
+            own = next((each for each in inputs if each[1] == part.name), None)
             maker = None if part.weights or place.rolls else self.maker(op.name, part.name)
             if own is not None and not part.weights:
-                operands.remove(own)
+                inputs.remove(own)
             if own is None or maker is None or part.share != WHOLE:
                 yield place
             else:
@@ -156,6 +161,14 @@ class CascadeTable:
                 if share.banded:
                     written = with_columns(self.program, part.name, written, share.columns)
                 yield replace(place, part=replace(part, share=written), in_tensor=True)
+
+    def has_tensor(self, op: str, place: Located) -> bool:
+        """Whether the place of a part has room for the tensor: its bytes say so. In a cascade, where rows
+        overlap, a buffer for rows may have as many; there all commands must say the same of a buffer."""
+        if op in self.of_op:
+            return (place.buffer, place.part.name) in self.in_tensor
+        tensor = self.program.tensors.get(place.part.name)
+        return tensor is None or place.bytes >= tensor.bytes
 
     def column_faults(self, op: Op, step: Compute) -> Iterator[str]:
         """Columns that a step cannot compute alone."""

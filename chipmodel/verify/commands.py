@@ -64,7 +64,7 @@ def verify(
     ``program`` is the one that the plan is for, each op on its own; ``cascades`` says which of them the plan
     runs as one. Outputs that are ``lent`` to other cores may be gone at the end."""
     program = in_cascades(program, cascades)
-    table = CascadeTable(program, cascades)
+    table = CascadeTable(program, cascades, commands)
     verifier = _CommandVerifier(program, chip, commands, table)
     verifier.violations += (
         *table.faults(),

@@ -118,19 +118,11 @@ def _writes(program: Program, op: Op, step: Compute, cascades: CascadeTable) -> 
             yield _ExpectedOperand(part, _left_in_concat(program, op, in_place), in_tensor=share != WHOLE)
         elif place is not None and place.rolls:
             yield _ExpectedOperand(part, touched_in_ring(share, size, place.bytes, place.first))
-        elif share != WHOLE and _has_tensor(program, op, place, cascades):
+        elif share != WHOLE and place is not None and cascades.has_tensor(op.name, place):
             yield _ExpectedOperand(part, _rows(size, share), in_tensor=True, advances=(slices,))
         else:
             single = (0, slices) if share == WHOLE else (0,)
             yield _ExpectedOperand(part, Interval(0, share.bytes(size)), advances=single)
-
-
-def _has_tensor(program: Program, op: Op, place: Located | None, cascades: CascadeTable) -> bool:
-    """Whether an output's place is that of the whole tensor: it has the bytes. In a cascade, where rows
-    overlap, a buffer for rows may have as many."""
-    if place is None or op.name in cascades.of_op:
-        return place is not None and place.in_tensor
-    return place.bytes >= program.tensors[place.part.name].bytes
 
 
 def _slice_bytes(program: Program, op: Op, name: str) -> int:

@@ -168,9 +168,11 @@ def slice_faults(program: Program, commands: tuple[Command, ...], cascades: Casc
         start = each.command
         if not isinstance(start, DmaStart) or start.op not in ops:
             continue
-        if start.op not in cascades.of_op:  # a buffer for rows may have as many bytes as the tensor
-            yield from _place_faults(program, start)
-        loads = start.direction == "load"
+        loads, part = start.direction == "load", start.at.part
+        in_tensor = not loads and part.share != WHOLE and cascades.has_tensor(start.op, start.at)
+        if start.at.in_tensor != in_tensor:
+            where = "in its tensor" if in_tensor else "alone"
+            yield f"transfer {start.name!r} does not say that its part lies {where}"
         owner = due.get(start.name) if loads else each
         if owner is None:
             continue
@@ -198,16 +200,6 @@ def _advances(program: Program, op: Op, start: DmaStart) -> tuple[int, ...]:
     if op.slices == 1:
         return 0, size
     return (0,) if part.share == WHOLE else (size,)
-
-
-def _place_faults(program: Program, start: DmaStart) -> Iterator[str]:
-    """A part is loaded alone, and stored from its tensor where the buffer has space for all of that."""
-    part, tensor = start.at.part, program.tensors.get(start.at.part.name)
-    size = tensor.bytes if tensor else 0
-    expected = start.direction == "store" and part.share != WHOLE and start.at.bytes >= size
-    if start.at.in_tensor != expected:
-        where = "in its tensor" if expected else "alone"
-        yield f"transfer {start.name!r} does not say that its part lies {where}"
 
 
 def _nested_moves(commands: tuple[Command, ...], starts: Mapping[str, AnyTransfer]) -> Iterator[str]:

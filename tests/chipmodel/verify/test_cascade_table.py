@@ -209,3 +209,20 @@ def test_a_cascade_with_nothing_inside_computes_nothing_again() -> None:
     for rolls in (False, True):
         said = verify(program, plan.commands, LUNA_LIKE, [CascadeOps("a..b", ("a", "b"), rolls)])
         assert any("has no tensor inside" in fault for fault in said) == (not rolls)
+
+
+@pytest.mark.parametrize("rolls", [True, False])
+def test_the_first_rows_of_a_cascade_s_output_are_said_to_lie_in_it(rolls: bool) -> None:
+    """They lie at the start of its buffer: alone they would have the same bytes."""
+    commands = planned(rolls).commands
+    first = steps_of(commands, "c")[0]
+    assert first.writes[0].in_tensor
+
+    def alone(step: Compute) -> Compute:
+        return replace(step, writes=(replace(step.writes[0], in_tensor=False),))
+
+    said = faults(changed(commands, {first.label}, alone), rolls)
+    assert (
+        said
+        == "step 'c [1/6]' does not say that 'c' (rows [0, 2) of 12, channels [0, 2) of 2) lies in its tensor"
+    )

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from itertools import islice, pairwise
 from pathlib import Path
 
-from chipmodel.errors import BadInput
+from chipmodel.errors import BadInput, Place
 from chipmodel.files.csv_table import CsvColumn, CsvRow, CsvTable, csv_text, read_csv
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown, suggest
@@ -59,7 +59,14 @@ def read_packing(
 ) -> PackingTable:
     """The problem in a CSV file. Raises BadInput, with line and column, for any mistake in it, TimeIsOver at
     the deadline."""
-    return parse_packing(read_text(path), str(path), capacity, memories, deadline)
+    text = read_text(path)
+    try:
+        return parse_packing(text, str(path), capacity, memories, deadline)
+    except BadInput:
+        if path.suffix.lower() != ".json" and not text.lstrip().startswith(("{", "[")):
+            raise
+        hint = f"pack reads CSV with {','.join(REQUIRED)}; chipmodel check reads answers in JSON"
+        raise BadInput("this is JSON, not a CSV file", where=Place(str(path), 1, 1), hint=hint) from None
 
 
 def parse_packing(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from chipmodel.errors import BadInput, TimeIsOver
+from chipmodel.errors import BadInput, Place, TimeIsOver
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, PackingTable, Plan
 from solvers.core.deadline import Deadline
@@ -43,6 +43,31 @@ def test_minimallocs_own_example() -> None:
     assert len(table.problem.buffers) == 5
     assert table.problem.plain
     assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("answer.json", '{"status": "optimal", "offsets": {}}'),
+        ("damaged.json", '{"status": "optimal", "off'),
+        ("damaged.JSON", "status: optimal"),
+        ("rows", ' [["a", 0, 3, 4]]'),
+    ],
+)
+def test_json_is_not_read_as_csv(name: str, text: str, tmp_path: Path) -> None:
+    """Its quotes were said to be those of cells that are not closed."""
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(BadInput, match="this is JSON, not a CSV file") as raised:
+        read_packing(file)
+    assert raised.value.where == Place(str(file), 1, 1)
+    assert "id,lower,upper,size" in raised.value.hint
+
+
+def test_brackets_in_names_of_columns_are_no_json(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("[unit],id,lower,upper,size\nB,a,0,3,4\n")
+    assert read_packing(file).problem.buffers == (Buffer("a", 4, (Interval(0, 3),)),)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from chipmodel.execute.memory import (
     slots,
 )
 from chipmodel.execute.op_part import Evaluate, Streams, banded_ops
+from chipmodel.execute.places import Numbers, part_addresses
 from chipmodel.execute.reference import weight_block
 from chipmodel.execute.steps import StepRunner, Written
 from chipmodel.geometry.interval import Interval
@@ -56,7 +57,6 @@ from chipmodel.model.commands import (
 from chipmodel.model.program import If, Program
 from chipmodel.records import dataclass
 from chipmodel.rewrites.steady_state import LOOP
-from chipmodel.verify.places import Numbers, part_addresses
 
 
 @dataclass(frozen=True, slots=True)

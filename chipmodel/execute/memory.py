@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.op_part import Streams
+from chipmodel.execute.places import Numbers, numbers
 from chipmodel.geometry.interval import Interval, hull
 from chipmodel.model.commands import Compute, DmaMove, DmaStart
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
-from chipmodel.verify.places import Numbers, numbers
 
 Writers: TypeAlias = NDArray[np.int32]
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.cascades.columns import part_reads
+from chipmodel.execute.places import Numbers, numbers, part_addresses, touched_addresses
 from chipmodel.geometry.share import WHOLE
 from chipmodel.model.commands import Compute, Located
 from chipmodel.model.program import NO_SHARE, Op, Program
 from chipmodel.rewrites.in_place import places_in_concat
-from chipmodel.verify.places import Numbers, numbers, part_addresses, touched_addresses
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from chipmodel.cascades.columns import part_writes
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.memory import ByteMemory, Garbage
 from chipmodel.execute.op_part import Banded, Evaluate, OpPart, RecurrentState
+from chipmodel.execute.places import Numbers, numbers
 from chipmodel.execute.step_places import (
     first_of_slice,
     inputs_read,
@@ -22,7 +23,6 @@ from chipmodel.execute.step_places import (
 from chipmodel.model.commands import Compute
 from chipmodel.model.program import Op, Program
 from chipmodel.records import dataclass
-from chipmodel.verify.places import Numbers, numbers
 
 
 @dataclass(frozen=True, slots=True)

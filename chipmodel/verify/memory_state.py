@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -11,19 +11,20 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from chipmodel.geometry.interval import Interval
+from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.commands import AnyTransfer, DmaMove, DmaStart, Located
 from chipmodel.model.schedule import Part
 from chipmodel.records import dataclass
-from chipmodel.verify.places import Numbers, numbers, part_addresses
+from chipmodel.verify.places import bytes_of_share, placed_runs
 
 T = TypeVar("T", bound=AnyTransfer)
 Flags: TypeAlias = NDArray[np.bool_]
 """One for each byte of all tensors."""
 Thing = tuple[str, bool]
 """The name of a tensor, or of an op whose weights are meant."""
-BITS = 8
-"""A part of more rows, or rows by channels, than its tensor has bits is none."""
+UNKNOWN = -(1 << 31)
+"""Less than the number of any byte less its address."""
+NOTHING = Interval(0, 0)
 
 
 @dataclass
@@ -38,8 +39,9 @@ class MemoryState:
 
     numbers: Mapping[Thing, Interval]
     """The numbers of the bytes of everything, those of tensors first."""
-    shared: Numbers
-    """The byte that each address of SharedMemory holds; -1 where that is not known."""
+    shared: NDArray[np.int32 | np.int64]
+    """For each address of SharedMemory, the number of the byte that it holds less the address, which is the
+    same for all bytes of a run; ``UNKNOWN`` where that is not known."""
     psram: Flags
     """Whether Psram has the byte."""
     written: Flags
@@ -66,7 +68,8 @@ class MemoryState:
         ends = [0, *accumulate((*tensors.values(), *weights.values()))]
         known = {thing: Interval(*span) for thing, span in zip(things, pairwise(ends), strict=True)}
         flags = np.zeros((3, ends[len(tensors)]), np.bool_)
-        return cls(known, np.full(capacity, -1, np.int64), flags[0], flags[1], flags[2])
+        width = np.int32 if ends[-1] < 1 << 31 else np.int64
+        return cls(known, np.full(capacity, UNKNOWN, width), flags[0], flags[1], flags[2])
 
     def copy(self) -> MemoryState:
         """An independent copy."""
@@ -84,7 +87,7 @@ class MemoryState:
         """What holds in both states; a transfer is in flight where it is in one of them."""
         return replace(
             self.copy(),
-            shared=np.where(self.shared == other.shared, self.shared, -1),
+            shared=np.where(self.shared == other.shared, self.shared, UNKNOWN),
             psram=self.psram & other.psram,
             written=self.written | other.written,
             passed=self.passed | other.passed,
@@ -98,7 +101,7 @@ class MemoryState:
     def _lost_from(self, other: MemoryState) -> frozenset[str]:
         """Transfers in flight in ``other`` but not here, whose data are not here."""
         ended = (start for name, start in other.in_flight.items() if name not in self.in_flight)
-        return frozenset(s.name for s in ended if s.direction == "store" or self._absent(s.at).any())
+        return frozenset(s.name for s in ended if s.direction == "store" or not self._has(s.at))
 
     def same_transfers(self, other: MemoryState) -> bool:
         """Whether each transfer in flight in one state is so in the other, or has been waited for there."""
@@ -120,43 +123,52 @@ class MemoryState:
 
     # -- bytes -------------------------------------------------------------------------------------
 
-    def bytes_of(self, part: Part) -> Numbers:
+    def bytes_of(self, part: Part) -> list[slice]:
         """The numbers of the bytes of a part; none of what the program does not have."""
-        known = self.numbers.get((part.name, part.weights), Interval(0, 0))
-        share = part.share
-        if len(share.rows) * (len(share.channels) if share.banded else 1) > BITS * len(known):
-            return np.zeros(0, np.int64)
-        return numbers(share, len(known)) + known.start
+        known = self.numbers.get((part.name, part.weights), NOTHING)
+        spans = bytes_of_share(part.share, len(known))
+        return [slice(known.start + span.start, known.start + span.stop) for span in spans]
 
-    def _placed(self, place: Located) -> tuple[Numbers, Numbers]:
-        """The addresses of a part at its place, as far as there are such, and the bytes to be there."""
-        own = self.bytes_of(place.part)
-        if not len(own):
-            return own, own
-        at = part_addresses(place, len(self.numbers[place.part.name, place.part.weights]), 0)
-        if at.min() >= 0 and at.max() < len(self.shared):
-            return at, own
-        inside = (at >= 0) & (at < len(self.shared))
-        return at[inside], own[inside]
+    def _size(self, part: Part) -> int:
+        known = self.numbers.get((part.name, part.weights), NOTHING)
+        return sum(map(len, bytes_of_share(part.share, len(known))))
 
-    def _absent(self, place: Located) -> Flags:
-        """Which bytes of a part are not at its place."""
-        at, own = self._placed(place)
-        absent: Flags = self.shared[at] != own
-        return absent
+    def _runs(self, place: Located) -> Iterator[tuple[slice, int]]:
+        """The addresses of a part at its place, as far as there are such, with what ``shared`` then holds."""
+        known = self.numbers.get((place.part.name, place.part.weights), NOTHING)
+        for run in placed_runs(place, len(known)):
+            start, stop = max(0, run.address), max(0, run.address + run.bytes)
+            yield slice(start, stop), known.start + run.first - run.address
+
+    def _held(self, place: Located) -> int:
+        """How many bytes of a part are at its place."""
+        return sum(int(np.count_nonzero(self.shared[at] == value)) for at, value in self._runs(place))
+
+    def _has(self, place: Located) -> bool:
+        """Whether all of a part is at its place."""
+        return self._held(place) == self._size(place.part)
 
     def _put(self, place: Located) -> None:
-        at, own = self._placed(place)
-        self.shared[at] = own
+        for at, value in self._runs(place):
+            self.shared[at] = value
+
+    def _forget(self, name: str, weights: bool, own: Sequence[slice]) -> None:
+        """Let no address of SharedMemory hold these bytes of a tensor, or of an op's weights."""
+        known = self.numbers.get((name, weights), NOTHING)
+        lost = np.zeros(len(known) + 1, np.bool_)
+        for span in own:
+            lost[span.start - known.start : span.stop - known.start] = True
+        held = self.shared + np.arange(-known.start, len(self.shared) - known.start, dtype=self.shared.dtype)
+        self.shared[lost[np.where((held >= 0) & (held < len(known)), held, -1)]] = UNKNOWN
 
     def _tensor(self, name: str) -> slice:
-        known = self.numbers.get((name, False), Interval(0, 0))
+        known = self.numbers.get((name, False), NOTHING)
         return slice(known.start, known.stop)
 
     def meet(self, a: Located, b: Located) -> bool:
         """Whether the two places share bytes: in one rolling buffer, whether their parts do."""
         if a.rolls and b.rolls and a.addresses == b.addresses:
-            return bool(len(np.intersect1d(self._placed(a)[0], self._placed(b)[0])))
+            return _meet([at for at, _ in self._runs(a)], [at for at, _ in self._runs(b)])
         return a.addresses.overlaps(b.addresses)
 
     # -- Psram -------------------------------------------------------------------------------------
@@ -175,7 +187,8 @@ class MemoryState:
         after = self.psram.copy()
         for start in self.in_flight.values():
             if start.direction == "store" and not start.at.part.weights:
-                after[self.bytes_of(start.at.part)] = True
+                for own in self.bytes_of(start.at.part):
+                    after[own] = True
         return bool(after[self._tensor(name)].all())
 
     def lose_in_psram(self, names: Collection[str]) -> None:
@@ -187,7 +200,7 @@ class MemoryState:
     def can_load(self, part: Part) -> bool:
         """Whether ``part`` of a tensor is in Psram; of one that is being updated, with its old value."""
         own = self.bytes_of(part)
-        return bool((self.psram[own] & ~self.passed[own]).all())
+        return all(self.psram[span].all() and not self.passed[span].any() for span in own)
 
     def lose_copies(self, target: Interval) -> None:
         """Forget the copies whose bytes off chip are written."""
@@ -207,7 +220,8 @@ class MemoryState:
         if start.name in self.in_flight:
             faults.append(f"transfer {start.name!r} starts again before it has been waited for")
         if not reads:
-            self.shared[self._placed(start.at)[0]] = -1
+            for at, _ in self._runs(start.at):
+                self.shared[at] = UNKNOWN
         self.in_flight[start.name] = of_any_iteration(start)
         self.lost, self.waited_for = self.lost - {start.name}, self.waited_for - {start.name}
         return faults
@@ -238,7 +252,8 @@ class MemoryState:
         elif start.direction == "load":
             self._put(start.at)
         elif not start.at.part.weights:
-            self.psram[self.bytes_of(start.at.part)] = True
+            for own in self.bytes_of(start.at.part):
+                self.psram[own] = True
             self.settled |= {start.at.part.name} if self.in_psram(start.at.part.name) else set()
         return []
 
@@ -250,22 +265,22 @@ class MemoryState:
         for start in self.in_flight.values():
             if start.direction == "load" and self.meet(start.at, place):
                 return f"reads {name!r} at {place.offset} while {start.name!r} is in flight"
-        absent = self._absent(place)
-        if len(absent) > place.bytes and not place.rolls:
-            return f"{name!r} at {place.offset} takes {len(absent)} bytes, not {place.bytes}"
-        if not absent.any():
+        size = self._size(place.part)
+        if size > place.bytes and not place.rolls:
+            return f"{name!r} at {place.offset} takes {size} bytes, not {place.bytes}"
+        held = self._held(place)
+        if held == size:
             return None
-        if absent.all():
-            return f"{name!r} is not at {place.offset}"
-        return f"{name!r} at {place.offset} is not complete"
+        return f"{name!r} at {place.offset} is not complete" if held else f"{name!r} is not at {place.offset}"
 
     def write(self, place: Located, subject: str) -> list[str]:
         """Let the step ``subject`` write ``place.part``, and return the faults."""
         faults = self._transfer_conflicts(place, subject, reads=False)
         own = self.bytes_of(place.part)
-        if self.written[own].any():
+        if any(self.written[span].any() for span in own):
             faults += self.begin(place.part.name, subject)
-        self.written[own] = True
+        for span in own:
+            self.written[span] = True
         self._put(place)
         return faults
 
@@ -280,19 +295,20 @@ class MemoryState:
         faults += [
             f"{subject} updates {part.name!r} while {start.name!r} is in flight"
             for start in self.in_flight.values()
-            if not start.at.part.weights and len(np.intersect1d(own, self.bytes_of(start.at.part)))
+            if not start.at.part.weights and _meet(own, self.bytes_of(start.at.part))
         ]
-        if whole and self._absent(replace(place, part=Part(part.name))).any():
+        if whole and not self._has(replace(place, part=Part(part.name))):
             faults.append(f"{subject} updates {part.name!r}, which is not complete at {place.offset}")
         if not whole and part.name not in self.settled:
             faults.append(f"{subject} updates {part.name!r}, which is not completely in Psram")
         self.copies.pop(Part(part.name), None)
-        if not passes and not self.psram[own].all():
+        if not passes and not all(self.psram[span].all() for span in own):
             self.lose_in_psram((part.name,))  # the slice before it was never stored
-        self.psram[own], self.passed[own] = False, passes
+        for span in own:
+            self.psram[span], self.passed[span] = False, passes
         if self.passed[self._tensor(part.name)].all():
             self.passed[self._tensor(part.name)] = False
-        self.shared[np.isin(self.shared, own, kind="table")] = -1
+        self._forget(part.name, False, own)
         self._put(place)
         return faults
 
@@ -315,8 +331,8 @@ class MemoryState:
 
     def end(self, name: str, weights: bool = False) -> None:
         """Forget all that SharedMemory has of a tensor, or of an op's weights."""
-        known = self.numbers.get((name, weights), Interval(0, 0))
-        self.shared[(self.shared >= known.start) & (self.shared < known.stop)] = -1
+        known = self.numbers.get((name, weights), NOTHING)
+        self._forget(name, weights, [slice(known.start, known.stop)])
         if not weights:
             self.written[known.start : known.stop] = False
 
@@ -339,3 +355,9 @@ def of_any_iteration(start: T) -> T:
     if isinstance(start, DmaMove):
         return start
     return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
+
+
+def _meet(some: Sequence[slice], others: Sequence[slice]) -> bool:
+    """Whether something is in one of ``some`` and in one of ``others``."""
+    one, other = (merged(Interval(each.start, each.stop) for each in spans) for spans in (some, others))
+    return any(a.overlaps(b) for a in one for b in other)

@@ -1,72 +1,62 @@
-"""Which bytes of a tensor lie at which addresses of SharedMemory."""
+"""Which bytes of a tensor lie at which addresses of SharedMemory, as runs of consecutive ones.
+
+``chipmodel.execute.places`` says the same byte by byte, for ``check --execute``: neither uses the other.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.layout import spans
 from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.model.commands import Located
 
-Numbers: TypeAlias = NDArray[np.int64]
-"""Numbers of bytes in a tensor, or addresses."""
+MAX_RUNS = 1 << 20
+"""A part that lies in more runs than this is taken for one that lies nowhere."""
 
 
-@lru_cache(maxsize=16)
-def numbers(share: Share, total: int) -> Numbers:
-    """The bytes of ``share`` of a tensor of ``total`` bytes, in ascending order."""
-    pieces = [np.arange(span.start, span.stop, dtype=np.int64) for span in spans(share, total)]
-    result = np.concatenate([*pieces, np.zeros(0, np.int64)])
-    result.flags.writeable = False
-    return result
+class PlacedRun(NamedTuple):
+    """Consecutive bytes of a tensor, from its byte ``first`` on, at consecutive addresses."""
+
+    address: int
+    first: int
+    bytes: int
 
 
-def part_addresses(place: Located, total: int, iteration: int) -> Numbers:
-    """The address of each byte of the part at ``place``, in the order of the tensor of ``total`` bytes."""
-    own = numbers(place.part.share, total)
-    if place.rolls:
-        turned = place.first + own - _before_band(place.part.share, total, own)
-        return place.offset + turned % max(1, place.bytes)
-    if not lies_in_tensor(place):
-        return place.offset + np.arange(len(own), dtype=np.int64)
-    return tensor_addresses(place, total, own, iteration)
+@lru_cache(maxsize=1 << 12)
+def bytes_of_share(share: Share, total: int) -> tuple[Interval, ...]:
+    """The bytes of ``share`` of a tensor of ``total`` bytes."""
+    lines = len(share.rows) * (len(share.channels) if share.banded else 1)
+    return tuple(spans(share, total)) if lines <= MAX_RUNS else ()
 
 
-def _before_band(share: Share, total: int, own: Numbers) -> Numbers | int:
-    """How many of the bytes before each byte ``own`` of a share of some columns belong to other columns."""
-    if not share.banded:
-        return 0
-    first = share.band_bytes(total) * share.rows.start // share.of_rows
-    return own - first - np.arange(len(own), dtype=np.int64)
+@lru_cache(maxsize=1 << 12)
+def placed_runs(place: Located, total: int) -> tuple[PlacedRun, ...]:
+    """The runs in which a part of a tensor of ``total`` bytes lies at its place.
 
-
-def tensor_addresses(place: Located, total: int, own: Numbers, iteration: int) -> Numbers:
-    """The addresses of the bytes ``own`` of a tensor of ``total`` bytes, all of which ``place`` holds."""
-    moved = (own + place.advance * iteration) % max(1, total) if place.advance else own
-    if place.runs == 1:
-        return place.offset + moved
-    run = max(1, total // place.runs)
-    return place.offset + moved // run * place.pitch + moved % run
-
-
-def lies_in_tensor(place: Located) -> bool:
-    """Whether ``place`` is that of the whole tensor, in which the part lies where its share says."""
-    return place.in_tensor or place.part.share == WHOLE
-
-
-def touched_addresses(place: Located, total: int, iteration: int) -> tuple[Numbers, Numbers]:
-    """The bytes of the part that a step moves: their numbers in the tensor, and their addresses.
-
-    The numbers are those of the first slice where the tensor is sliced by a loop.
+    The place is a line of bytes that is cut into pieces of ``length``, a piece every ``pitch`` addresses; one
+    that rolls puts all of its pieces at the same addresses.
     """
-    own = numbers(place.part.share, total)
-    addresses = part_addresses(place, total, iteration)
-    if place.touched is None or place.rolls:  # what is touched of a rolling buffer is its part
-        return own, addresses
-    at = own if lies_in_tensor(place) else np.arange(len(own), dtype=np.int64)
-    inside = (at >= place.touched.start) & (at < place.touched.stop)
-    return own[inside], addresses[inside]
+    share = place.part.share
+    length, pitch = (place.bytes, 0) if place.rolls else (total // place.runs, place.pitch)
+    in_tensor = place.in_tensor or place.rolls or share == WHOLE
+    length = max(1, length if in_tensor else total)
+    runs: list[PlacedRun] = []
+    before = 0
+    for span in bytes_of_share(share, total):
+        at = before
+        if place.rolls and share.banded:
+            at += place.first + share.band_bytes(total) * share.rows.start // share.of_rows
+        elif in_tensor:
+            at = place.first + span.start
+        before += len(span)
+        if len(span) // length > MAX_RUNS - len(runs):
+            return ()
+        shift = at - span.start
+        while at < span.stop + shift:
+            size = min(span.stop + shift - at, length - at % length)
+            runs.append(PlacedRun(place.offset + at // length * pitch + at % length, at - shift, size))
+            at += size
+    return tuple(runs)

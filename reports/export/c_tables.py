@@ -12,6 +12,7 @@ import numpy as np
 
 from chipmodel.cascades.accumulation import in_cascades
 from chipmodel.execute.memory import ring_addresses
+from chipmodel.execute.places import Numbers, lies_in_tensor, part_addresses
 from chipmodel.execute.step_places import (
     OperandBytes,
     inputs_read,
@@ -24,7 +25,6 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Branch, Command, Compute, DmaMove, DmaStart, DmaWait, Repeat
 from chipmodel.model.program import Op, Program
 from chipmodel.model.tree import walk
-from chipmodel.verify.places import Numbers, lies_in_tensor, part_addresses
 from reports.export.layout import Layout
 
 NONE = 0xFFFFFFFF

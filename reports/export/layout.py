@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from chipmodel.errors import BadInput, DoesNotFit, Place
+from chipmodel.execute.places import lies_in_tensor
 from chipmodel.files.suggestions import shown
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.commands import Command, Compute, DmaStart, Located
@@ -13,7 +14,6 @@ from chipmodel.model.schedule import CascadeOps
 from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlanFile, PlannedBuffer, PlannedCore, PsramHome
 from chipmodel.records import dataclass
-from chipmodel.verify.places import lies_in_tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
-from chipmodel.verify.memory_state import MemoryState
+from chipmodel.verify.memory_state import UNKNOWN, MemoryState
 from chipmodel.verify.plan_file import verify_file
 from tests.support.chips import LUNA_LIKE, with_memory
 from tests.support.small_networks import small_network
@@ -67,7 +67,7 @@ def full() -> MemoryState:
 
 CHANGES: dict[str, Callable[[MemoryState], object]] = {
     "psram": lambda s: s.wait("store"),
-    "shared": lambda s: s.shared.fill(-1),
+    "shared": lambda s: s.shared.fill(UNKNOWN),
     "written": lambda s: s.written.fill(False),
     "in flight": lambda s: s.in_flight.clear(),
     "waited for": lambda s: s.wait("store"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -12,7 +13,7 @@ from chipmodel.model.cascade_work import Band, CascadeWork
 from chipmodel.model.program import Op
 from chipmodel.model.schedule import Phase
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
-from chipmodel.npu.models import model_cycles
+from chipmodel.npu.models import cycles_of_works, model_cycles
 
 
 def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
@@ -25,7 +26,23 @@ def op_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | None = No
     (ethos-u-vela 5.2.0, npu_performance.py). Each part reads all weights of its channels once, however many
     rows it has.
     """
-    computing = _computing_cycles(npu, op, rows, channels, band)
+    return _with_operands(npu, op, rows, channels, _computing_cycles(npu, op, rows, channels, band))
+
+
+def cycles_of_parts(
+    npu: Npu, op: Op, parts: Sequence[tuple[int, int]], band: Band | None = None
+) -> list[int]:
+    """``op_cycles`` of several parts, by their rows and channels."""
+    if op.cycles is not None or isinstance(op.work, CascadeWork):
+        return [op_cycles(npu, op, *part, band) for part in parts]
+    works = [_part(op.work, *part, band) for part in parts]
+    computing = zip(parts, cycles_of_works(npu, op, works), strict=True)
+    further = [cycles + _further_cycles(op, *part) for part, cycles in computing]
+    return [_with_operands(npu, op, *part, cycles) for part, cycles in zip(parts, further, strict=True)]
+
+
+def _with_operands(npu: Npu, op: Op, rows: int, channels: int, computing: int) -> int:
+    """The cycles of ``computing`` a part with those in which accumulators pass and weights are read."""
     computing += _adding_cycles(npu, op, rows)
     if op.weights_in_place is None:
         return computing
@@ -69,9 +86,11 @@ def _computing_cycles(npu: Npu, op: Op, rows: int, channels: int, band: Band | N
         return ceil(columns * op.cycles * rows * channels / (op.work.rows * op.work.channels))
     if isinstance(op.work, CascadeWork):
         return ceil(Fraction(cascade_cycles(npu, op) * rows, op.work.rows))
-    work = _part(op.work, rows, channels, band)
-    further = -(-op.further_cycles * rows * channels // (op.work.rows * op.work.channels))
-    return model_cycles(npu, op, work) + further
+    return model_cycles(npu, op, _part(op.work, rows, channels, band)) + _further_cycles(op, rows, channels)
+
+
+def _further_cycles(op: Op, rows: int, channels: int) -> int:
+    return -(-op.further_cycles * rows * channels // (op.work.rows * op.work.channels))
 
 
 def _part(work: SingleWork, rows: int, channels: int, band: Band | None) -> SingleWork:

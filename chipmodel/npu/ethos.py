@@ -11,11 +11,10 @@ Element-wise work passes the output stage alone; ``OUTPUTS`` says at which rate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, prod
-
-import numpy as np
 
 from chipmodel.geometry.layout import IMAGE_AXES
 from chipmodel.geometry.rounding import round_up
@@ -23,10 +22,18 @@ from chipmodel.hardware.chip import Npu
 from chipmodel.hardware.ethos_npu import EthosNpu
 from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
-from chipmodel.model.work import Conv, Matmul, Recurrent, SingleWork, Vector
-from chipmodel.npu.ethos_blocks import choose_block
-from chipmodel.npu.ethos_layers import BRICK, CHANNELS, Layer, convs_of_mean, is_depthwise, layer_of
-from chipmodel.npu.ethos_stages import BlockSizes, LayerParts
+from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
+from chipmodel.npu.ethos_blocks import choose_blocks, one_row
+from chipmodel.npu.ethos_layers import (
+    BRICK,
+    CHANNELS,
+    Layer,
+    convs_of_mean,
+    grouped,
+    is_depthwise,
+    layer_of,
+)
+from chipmodel.npu.ethos_stages import LayerParts
 from chipmodel.npu.ethos_u85 import u85_layer_cycles
 
 Ethos = EthosNpu | EthosU85
@@ -69,6 +76,18 @@ def ethos_cycles(npu: Npu, ethos: Ethos, op: Op, work: SingleWork) -> int:
     return max(1, ceil(times * width_factor(npu, bits) * layer_cycles(ethos, layer, op.kind)))
 
 
+def cycles_of_parts(npu: Npu, ethos: Ethos, op: Op, works: Sequence[SingleWork]) -> list[int]:
+    """``ethos_cycles`` of parts of ``op``; of convolutions on U55 many take hardly longer than one."""
+    bits = DTYPE_BITS[op.dtype]
+    windows = [work for work in works if isinstance(work, Conv | Pool | Matmul)]
+    if isinstance(ethos, EthosU85) or len(windows) < len(works) or convs_of_mean(op.kind, op.work):
+        return [ethos_cycles(npu, ethos, op, work) for work in works]
+    layers = [layer_of(work, bits, is_depthwise(op, work)) for work in windows]
+    cycles = cycles_of_layers(ethos, [layer for _, layer in layers], op.kind)
+    factor = width_factor(npu, bits)
+    return [max(1, ceil(n * factor * each)) for (n, _), each in zip(layers, cycles, strict=True)]
+
+
 def adding_up(ethos: Ethos, convs: tuple[Conv, ...]) -> Fraction:
     """Cycles to add up the sums of a mean on 32 bits and to scale the last one, which U85 does in passing."""
     if isinstance(ethos, EthosU85):
@@ -88,12 +107,18 @@ def layer_cycles(ethos: Ethos, layer: Layer, kind: str) -> Fraction:
     """Cycles of convolutions, dense layers and pooling."""
     if isinstance(ethos, EthosU85):
         return u85_layer_cycles(ethos, layer)
-    made, block = layer.output, choose_block(ethos, layer)
-    out, inside = block.output, block.input
-    sizes = out.depth, out.height, out.width, inside.height, inside.width, inside.depth
-    numbers = np.array((made.height, made.width, made.depth, *sizes), np.int64)[:, None]
-    cycles = LayerParts(ethos, layer, kind, *numbers[:3]).cycles(BlockSizes(*numbers[3:]), layer.input.width)
-    return Fraction(float(cycles[0])).limit_denominator(DENOMINATOR)
+    return cycles_of_layers(ethos, (layer,), kind)[0]
+
+
+def cycles_of_layers(ethos: EthosNpu, layers: Sequence[Layer], kind: str) -> list[Fraction]:
+    """``layer_cycles`` of several, of which those that differ in sizes alone take hardly longer than one."""
+    found = [Fraction(0)] * len(layers)
+    for numbers, alike in grouped(layers):
+        (like, made, given), blocks = alike, choose_blocks(ethos, alike)
+        parts = LayerParts(ethos, like, kind, made, one_row(ethos, like))
+        for number, cycles in zip(numbers, parts.cycles(blocks, given).tolist(), strict=True):
+            found[number] = Fraction(cycles).limit_denominator(DENOMINATOR)
+    return found
 
 
 def _recurrent_cycles(ethos: Ethos, work: Recurrent, bits: int) -> Fraction:

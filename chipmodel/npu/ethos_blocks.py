@@ -6,15 +6,15 @@ input and weights for each output element. Source: ethos-u-vela 5.2.0, architect
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_layers import SUB_KERNEL, Layer, Size, input_depth
-from chipmodel.records import dataclass
+from chipmodel.npu.ethos_layers import SUB_KERNEL, Counts, Layer, Layers, Sizes, input_depth
 
 BANK_BYTES = 1024
 OUTPUT_BANKS = 2
@@ -29,15 +29,8 @@ SQUARE = 4
 """Choose, of blocks that read equally much, the last of this many rows and columns at most that covers most
 of the input is taken."""
 
-Counts = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """What is computed at a time: the block of the output, and the input that it is computed from."""
-
-    output: Size
-    input: Size
+IMPOSSIBLE = np.finfo(np.float64).max
+"""The cost of a block that does not fit, which is taken where none does."""
 
 
 def banks(npu: EthosNpu) -> int:
@@ -45,27 +38,50 @@ def banks(npu: EthosNpu) -> int:
     return npu.shram_banks - OUTPUT_BANKS - (SPARE_BANKS if npu.shram_banks > 16 else 0)
 
 
-@lru_cache(maxsize=1 << 14)
-def choose_block(npu: EthosNpu, layer: Layer) -> Block:
-    """The block that the compiler takes for ``layer``."""
-    tried = [sides(npu, layer, axis) for axis in (0, 1)]
-    depths = np.array(tried_depths(npu, layer.output.depth), np.int64)
-    grid = np.meshgrid(depths, *tried, indexing="ij")
-    depth, high, wide = grid
-    inside = input_block(npu, layer, high, wide, depth)
-    possible = fits(npu, layer, (high, wide, depth), inside)
-    possible &= _mirrored(possible, tried)
-    cost = np.where(possible, _cost(npu, layer, (high, wide, depth), inside), np.inf).ravel()
-    number = cheapest(layer, cost, (high, wide), inside)
-    output = Size(int(high.flat[number]), int(wide.flat[number]), int(depth.flat[number]))
-    return Block(output, Size(*(int(each.flat[number]) for each in inside)))
+class Blocks(NamedTuple):
+    """Blocks of the output, or whole outputs, and the inputs that they are computed from."""
+
+    output: Sizes
+    input: Sizes
 
 
-def sides(npu: EthosNpu, layer: Layer, axis: int) -> Counts:
-    """The heights (axis 0) or widths of blocks that are tried."""
+def choose_blocks(npu: EthosNpu, layers: Layers) -> Blocks:
+    """The blocks that the compiler takes for ``layers``, which are all of one row or none is."""
+    like, flat = layers.like, one_row(npu, layers.like)
+    made, given = (Sizes(*(size[:, None] for size in sizes)) for sizes in (layers.made, layers.given))
+    sides_tried = [sides(npu, size, axis) for axis, size in enumerate(layers.made[:2])]
+    depths_of = {depth: tried_depths(npu, depth) for depth in layers.made.depth.tolist()}
+    depths = sorted({depth for known in depths_of.values() for depth in known})
+    deep, high, wide = (each.ravel() for each in np.meshgrid(depths, *sides_tried, indexing="ij"))
+    known = {made: [depth in tried for depth in depths] for made, tried in depths_of.items()}
+    tried = np.array([known[depth] for depth in layers.made.depth.tolist()])
+    tried = tried.repeat(len(deep) // len(depths), axis=1)
+    tried &= (high <= _largest(npu, made.height, 0)) & (wide <= _largest(npu, made.width, 1))
+    inside = input_block(npu, like, high, wide, deep)
+    fitting = fits(npu, like, (high, wide, deep), inside, flat)
+    before, exchanged = _mirrored(len(depths), *sides_tried)
+    possible = tried & fitting & ~((before & ~fitting[exchanged]) & tried[:, exchanged])
+    if possible.any(axis=1).all():
+        number = np.flatnonzero(possible.any(axis=0))
+        high, wide, deep = high[number], wide[number], deep[number]
+        inside = inside[0][number], inside[1][number], inside[2][number]
+        possible = tried = possible[:, number]
+    cost = _cost(like, Blocks(made, given), (np.minimum(high, 1) if flat else high, wide, deep), inside)
+    cost = np.where(tried, np.where(possible, cost, IMPOSSIBLE), np.inf)
+    chosen = cheapest(given, cost, (high, wide), inside)
+    output, read = ([each[chosen] for each in sizes] for sizes in ((high, wide, deep), inside))
+    return Blocks(Sizes(*output), Sizes(*read))
+
+
+def sides(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
+    """The heights (axis 0) or widths of blocks that are tried for outputs of such sizes."""
     micro = (npu.block_height, npu.block_width)[axis]
-    size = (layer.output.height, layer.output.width)[axis]
-    return np.arange(micro, round_up(min(size, LARGEST[axis]), micro) + 1, micro, dtype=np.int64)
+    return np.arange(micro, _largest(npu, sizes, axis).max() + 1, micro, dtype=np.int64)
+
+
+def _largest(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
+    micro = (npu.block_height, npu.block_width)[axis]
+    return np.asarray(-(-np.minimum(sizes, LARGEST[axis]) // micro) * micro)
 
 
 def tried_depths(npu: EthosNpu, depth: int) -> list[int]:
@@ -102,12 +118,11 @@ def one_row(npu: EthosNpu, layer: Layer) -> bool:
 
 
 def fits(
-    npu: EthosNpu, layer: Layer, output: tuple[Counts, ...], inside: tuple[Counts, Counts, Counts]
+    npu: EthosNpu, layer: Layer, output: tuple[Counts, ...], inside: Sequence[Counts], flat: bool
 ) -> NDArray[np.bool_]:
-    """Whether input and accumulators fit SHRAM, both twice."""
+    """Whether input and accumulators fit SHRAM, both twice; of a ``flat`` output, one row of them."""
     high, wide, depth = output
-    if one_row(npu, layer):
-        high = np.minimum(high, 1)
+    high = np.minimum(high, 1) if flat else high
     in_high, in_wide, in_depth = inside
     input_bytes = in_high * in_wide * (-(-in_depth * layer.bits // 64) * 8)
     granule = npu.wide_accumulator_granule if layer.wide else npu.accumulator_granule
@@ -120,50 +135,44 @@ def _banks(size: Counts, granule: int) -> Counts:
     return np.asarray(-(-(-(-size // BANK_BYTES) * 2) // granule) * granule)
 
 
-def _mirrored(possible: NDArray[np.bool_], tried: list[Counts]) -> NDArray[np.bool_]:
-    """Return where the block of exchanged height and width fits, or is not tried before the block itself."""
-    heights, widths = tried[0][:, None], tried[1]
-    row, row_rest = np.divmod(widths, tried[0][0])
-    column, column_rest = np.divmod(heights, tried[1][0])
-    before = (heights > widths) & (row_rest == 0) & (column_rest == 0) & (heights <= widths[-1])
-    exchanged = np.minimum(row, len(heights)) - 1, np.minimum(column, len(widths)) - 1
-    return np.asarray(~before | possible[:, *exchanged])
+def _mirrored(depths: int, heights: Counts, widths: Counts) -> tuple[NDArray[np.bool_], Counts]:
+    """Return of each block whether that of exchanged height and width may be tried before it, and which one
+    that is."""
+    depth, high, wide = np.meshgrid(np.arange(depths), heights, widths, indexing="ij")
+    row, row_rest = np.divmod(wide, heights[0])
+    column, column_rest = np.divmod(high, widths[0])
+    before = (high > wide) & (row_rest == 0) & (column_rest == 0) & (high <= widths[-1])
+    row, column = np.minimum(row, len(heights)) - 1, np.minimum(column, len(widths)) - 1
+    return before.ravel(), ((depth * len(heights) + row) * len(widths) + column).ravel()
 
 
 def _cost(
-    npu: EthosNpu, layer: Layer, output: tuple[Counts, ...], inside: tuple[Counts, Counts, Counts]
+    layer: Layer, whole: Blocks, block: tuple[Counts, ...], inside: Sequence[Counts]
 ) -> NDArray[np.float64]:
-    """Elements of input and weights that are read for each output element."""
-    high, wide, depth = output
-    if one_row(npu, layer):
-        high = np.minimum(high, 1)
-    made, given = layer.output, layer.input
-    down, across, layers = -(-made.height // high), -(-made.width // wide), -(-made.depth // depth)
+    """Elements of input and weights that are read for each output element of outputs that are ``whole``."""
+    (high, wide, depth), (made, given) = block, whole
     area, (reach_h, reach_w) = inside[0] * inside[1], layer.reach
     repeats = -(-reach_w // SUB_KERNEL) * -(-reach_h // SUB_KERNEL)
     read = area * given.depth * repeats * ((made.height / high) * (made.width / wide))
     if not layer.equal_depth:
-        read = read * layers
-    weights = np.zeros_like(read)
+        read = read * -(-made.depth // depth)
     if layer.traversal in ("convolution", "depthwise"):
-        weights = (reach_w * reach_h * given.depth * (down * across)).astype(np.float64)
-        if layer.traversal == "convolution":
-            weights = weights * (depth * (made.depth / depth))
-    cost = (read + weights) / made.elements
+        tiles = -(-made.height // high) * -(-made.width // wide)
+        weights = (reach_w * reach_h * given.depth * tiles).astype(np.float64)
+        read = read + (
+            weights * (depth * (made.depth / depth)) if layer.traversal == "convolution" else weights
+        )
+    cost = read / made.elements
     return np.asarray(np.where(given.elements < area * inside[2] * 2, cost / 2, cost))
 
 
 def cheapest(
-    layer: Layer, cost: NDArray[np.float64], output: tuple[Counts, Counts], inside: tuple[Counts, ...]
-) -> int:
-    """The number of the block that is taken."""
-    first = int(np.argmin(cost))
-    high, wide = (each.ravel() for each in output)
-    equal = (cost == cost[first]) & (high <= SQUARE) & (wide <= SQUARE)
-    equal[: first + 1] = False
-    (others,) = np.nonzero(equal)
-    if not len(others):
-        return first
-    covered = np.minimum(inside[0], layer.input.height) * np.minimum(inside[1], layer.input.width)
-    most = covered.ravel()[others]
-    return int(others[np.flatnonzero(most == most.max())[-1]])
+    given: Sizes, cost: NDArray[np.floating], sides: tuple[Counts, Counts], inside: Sequence[Counts]
+) -> Counts:
+    """The number of the block that is taken for each layer, by its input and the costs of all blocks."""
+    first, numbers = cost.argmin(axis=1)[:, None], np.arange(cost.shape[1])
+    equal = (cost == np.take_along_axis(cost, first, 1)) & (numbers > first)
+    equal &= (sides[0] <= SQUARE) & (sides[1] <= SQUARE)
+    covered = np.minimum(inside[0], given.height) * np.minimum(inside[1], given.width)
+    last = len(numbers) - 1 - np.where(equal, covered, -1)[:, ::-1].argmax(axis=1)
+    return np.asarray(np.where(equal.any(axis=1), last, first[:, 0]))

@@ -22,17 +22,18 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos import Ethos, adding_up, channels_of, is_packed, vector_rate, width_factor
-from chipmodel.npu.ethos_blocks import LARGEST, fits, input_block, sides
+from chipmodel.npu.ethos_blocks import LARGEST, Blocks, fits, input_block, one_row, sides
 from chipmodel.npu.ethos_layers import (
     BRICK,
     Layer,
+    Sizes,
     convs_of_mean,
     input_passes,
     is_depthwise,
     kernel_steps,
     layer_of,
 )
-from chipmodel.npu.ethos_stages import BlockSizes, LayerParts, decoding, output_rate
+from chipmodel.npu.ethos_stages import LayerParts, decoding, output_rate
 from chipmodel.npu.ethos_u85 import least_u85_cycles
 
 ROUNDING = 1e-9
@@ -148,14 +149,15 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     made, given = layer.output, layer.input
     most = round_up(min(made.depth, LARGEST[2]), ethos.block_depth)
     depths = np.arange(ethos.block_depth, most + 1, ethos.block_depth)
-    deep, high, wide = np.meshgrid(depths, sides(ethos, layer, 0), sides(ethos, layer, 1), indexing="ij")
-    read = input_block(ethos, layer, high, wide, deep)
-    possible = fits(ethos, layer, (high, wide, deep), read)
-    possible[:, 0, 0] = True  # what ``choose_block`` takes where no block fits
-    blocks = BlockSizes(*(array[possible] for array in np.broadcast_arrays(deep, high, wide, *read)))
-    tile = np.minimum(blocks.high, made.height), np.minimum(blocks.wide, made.width)
+    tried = (sides(ethos, size, axis) for axis, size in enumerate((made.height, made.width)))
+    deep, high, wide = np.meshgrid(depths, *tried, indexing="ij")
+    read, flat = input_block(ethos, layer, high, wide, deep), one_row(ethos, layer)
+    possible = fits(ethos, layer, (high, wide, deep), read, flat)
+    possible[:, 0, 0] = True  # what ``choose_blocks`` takes where no block fits
+    blocks = Blocks(*(Sizes(*(array[possible] for array in each)) for each in ((high, wide, deep), read)))
+    tile = np.minimum(blocks.output.height, made.height), np.minimum(blocks.output.width, made.width)
     most_high = given.height * (tile[0] / made.height if rows_cut else 1)
     most_wide = given.width * (tile[1] / made.width if columns_cut else 1)
-    inside = np.minimum(blocks.read_high, most_high) * np.minimum(blocks.read_wide, most_wide)
-    parts = LayerParts(ethos, layer, kind, *tile, np.minimum(blocks.deep, made.depth))
+    inside = np.minimum(blocks.input.height, most_high) * np.minimum(blocks.input.width, most_wide)
+    parts = LayerParts(ethos, layer, kind, Sizes(*tile, np.minimum(blocks.output.depth, made.depth)), flat)
     return float((parts.least_of_blocks(blocks, inside) / (tile[0] * tile[1] * parts.channels)).min())

@@ -7,8 +7,12 @@ npu_performance.py and (what the compiler makes of an op) tflite_graph_optimiser
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.geometry.window import Window
@@ -16,6 +20,7 @@ from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, Pool, SingleWork
 from chipmodel.records import dataclass
 
+Counts = NDArray[np.int64]
 Traversal = Literal["convolution", "depthwise", "dense", "pooling"]
 
 SUB_KERNEL = 8
@@ -115,6 +120,47 @@ class Layer:
         )
 
 
+class Sizes(NamedTuple):
+    """Rows, columns and channels of several."""
+
+    height: Counts
+    width: Counts
+    depth: Counts
+
+    @property
+    def elements(self) -> Counts:
+        return self.height * self.width * self.depth
+
+
+class Layers(NamedTuple):
+    """Layers that differ in sizes alone."""
+
+    like: Layer
+    """One of them."""
+    made: Sizes
+    given: Sizes
+    """Outputs and inputs."""
+
+
+def grouped(layers: Sequence[Layer]) -> list[tuple[list[int], Layers]]:
+    """The layers that differ in sizes alone, outputs of one row apart, and their numbers."""
+    numbers: dict[Layer, list[int]] = {}
+    for number, layer in enumerate(layers):
+        depth = 1 if layer.equal_depth else layer.input.depth
+        alike = replace(layer, input=Size(1, 1, depth), output=Size(min(2, layer.output.height), 1, 1))
+        numbers.setdefault(alike, []).append(number)
+    return [(found, together([layers[number] for number in found])) for found in numbers.values()]
+
+
+def together(layers: Sequence[Layer]) -> Layers:
+    """``layers`` that differ in sizes alone."""
+    made, given = (
+        Sizes(*np.array([(size.height, size.width, size.depth) for size in sizes], np.int64).T)
+        for sizes in ([layer.output for layer in layers], [layer.input for layer in layers])
+    )
+    return Layers(layers[0], made, given)
+
+
 def input_depth(layer: Layer) -> int:
     """Input channels of a block of convolutions and dense layers."""
     if layer.bits == 16:
@@ -144,12 +190,12 @@ def input_passes(layer: Layer) -> tuple[int, int]:
 
 
 def weight_bytes(layer: Layer) -> int:
-    """Weights and scales of a layer, which are read again for each block of rows and columns. Those of a
-    dense layer are not counted: the NPU reads them once, where they lie."""
+    """Weights and scale of an output channel, which are read again for each block of rows and columns. Those
+    of a dense layer are not counted: the NPU reads them once, where they lie."""
     if layer.traversal in ("dense", "pooling"):
         return 0
     channels = 1 if layer.traversal == "depthwise" else layer.input.depth
-    return layer.output.depth * (layer.kernel[0] * layer.kernel[1] * channels + SCALE_BYTES)
+    return layer.kernel[0] * layer.kernel[1] * channels + SCALE_BYTES
 
 
 def is_depthwise(op: Op, work: SingleWork) -> bool:

@@ -7,13 +7,12 @@ fraction that counts. Source: ethos-u-vela 5.2.0, npu_performance.py.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_blocks import Counts, one_row
+from chipmodel.npu.ethos_blocks import Blocks
 from chipmodel.npu.ethos_layers import (
     BRICK,
     DECODED,
@@ -21,7 +20,9 @@ from chipmodel.npu.ethos_layers import (
     SCALE_BYTES,
     SCALES_AHEAD,
     UNITS,
+    Counts,
     Layer,
+    Sizes,
     input_passes,
     kernel_steps,
     weight_bytes,
@@ -33,69 +34,59 @@ ROUNDING = 1e-6
 """More than the error of floats."""
 
 
-class BlockSizes(NamedTuple):
-    """Blocks of the output, and what each reads of the input."""
-
-    deep: Counts
-    high: Counts
-    wide: Counts
-    read_high: Counts
-    read_wide: Counts
-    read_deep: Counts
-
-
 class LayerParts:
-    """Parts of ``layer`` of so many ``rows``, ``columns`` and ``channels``."""
+    """Parts of such sizes of ``layer``, or of layers like it, the ``flat`` ones of which are one row."""
 
-    def __init__(
-        self, ethos: EthosNpu, layer: Layer, kind: str, rows: Counts, columns: Counts, channels: Counts
-    ) -> None:
+    def __init__(self, ethos: EthosNpu, layer: Layer, kind: str, parts: Sizes, flat: bool) -> None:
         self.ethos, self.layer, self.kind = ethos, layer, kind
-        self.rows, self.columns, self.channels = rows, columns, channels
-        self.given = channels if layer.equal_depth else np.full_like(channels, layer.input.depth)
-        self.turned = (columns % 2 == 0) & one_row(ethos, layer) & (layer.traversal != "pooling")
+        self.rows, self.columns, self.channels = parts
+        self.given = parts.depth if layer.equal_depth else np.full_like(parts.depth, layer.input.depth)
+        self.flat = flat and layer.traversal != "pooling"
+        self.turned = (parts.width % 2 == 0) & self.flat
         """Whether a micro-block of two rows is laid along the row."""
 
-    def cycles(self, blocks: BlockSizes, given_columns: Counts | int) -> Cycles:
-        """Cycles of each part in its block, if its input has so many columns."""
-        high, wide = np.minimum(blocks.high, self.rows), np.minimum(blocks.wide, self.columns)
-        tile = high, wide, np.minimum(blocks.deep, self.channels)
-        inside = np.minimum(blocks.read_high, self.layer.input.height)
-        inside = inside * np.minimum(blocks.read_wide, given_columns)
+    def cycles(self, blocks: Blocks, given: Sizes) -> Cycles:
+        """Cycles of each part in its block, whose input is ``given``."""
+        high, wide = (
+            np.minimum(blocks.output.height, self.rows),
+            np.minimum(blocks.output.width, self.columns),
+        )
+        tile = high, wide, np.minimum(blocks.output.depth, self.channels)
+        inside = np.minimum(blocks.input.height, given.height) * np.minimum(blocks.input.width, given.width)
         longest, remains, counts = self._computed(tile, self._transfer(blocks, tile, inside))
         computed = np.floor((longest * counts).sum(axis=(0, 1, 2)) + remains + ROUNDING)
         return np.asarray(np.maximum(computed, self._port(blocks, inside)))
 
-    def least_of_blocks(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
+    def least_of_blocks(self, blocks: Blocks, inside: Cycles) -> Cycles:
         """The most cycles of parts of a block, if others follow, that reads ``inside`` elements a channel."""
         tile = self.rows, self.columns, self.channels
-        self.turned |= one_row(self.ethos, self.layer) and self.layer.traversal != "pooling"
+        self.turned |= self.flat
         longest, _, _ = self._computed(tile, self._transfer(blocks, tile, inside))
         return np.asarray(np.maximum(longest[0, 0, 0] - 1, self._port(blocks, inside)))
 
-    def _transfer(self, blocks: BlockSizes, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
+    def _transfer(self, blocks: Blocks, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
         """Cycles to read the input of a block and to write its output, one after the other."""
         read, written = self._bursts(blocks)
         high, wide, deep = tile
-        moved = inside * np.minimum(blocks.read_deep, self.given) * read + high * wide * deep * written
+        moved = inside * np.minimum(blocks.input.depth, self.given) * read + high * wide * deep * written
         return moved + self.ethos.read_latency + self.ethos.write_latency
 
-    def _port(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
+    def _port(self, blocks: Blocks, inside: Cycles) -> Cycles:
         """Cycles of all reads and writes on the port to SRAM."""
         layer, (read, written) = self.layer, self._bursts(blocks)
-        again = -(-self.rows // blocks.high) * -(-self.columns // blocks.wide)
-        weights = again * weight_bytes(layer) / layer.output.depth * self.channels
-        again = again if layer.equal_depth else again * -(-self.channels // blocks.deep)
+        again = -(-self.rows // blocks.output.height) * -(-self.columns // blocks.output.width)
+        weights = again * weight_bytes(layer) * self.channels
+        again = again if layer.equal_depth else again * -(-self.channels // blocks.output.depth)
         loaded = inside * bricks(self.given) * len(layer.kernel_parts) * again * read
         moved = layer.bits // 8 * (loaded + self.rows * self.columns * bricks(self.channels) * written)
         return moved + weights * self.ethos.weights_on_port / float(self.ethos.read_bytes_per_cycle)
 
-    def _bursts(self, blocks: BlockSizes) -> tuple[Cycles, Cycles]:
+    def _bursts(self, blocks: Blocks) -> tuple[Cycles, Cycles]:
         """Cycles of a byte that is read, and written: a row of a brick may be shorter than a burst."""
         ethos, line = self.ethos, BRICK * self.layer.bits // 8
         read, written = (
             ethos.sram_burst / np.minimum(ethos.sram_burst, line * wide)
-            for wide in (blocks.read_wide, blocks.wide * ethos.cores)
+            for wide in (blocks.input.width, blocks.output.width * ethos.cores)
         )
         return read / float(ethos.read_bytes_per_cycle), written / float(ethos.write_bytes_per_cycle)
 

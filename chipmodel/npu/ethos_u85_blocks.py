@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import ceil_div, round_up
 from chipmodel.hardware.ethos_u85 import EthosU85, MicroBlock
-from chipmodel.npu.ethos_blocks import Counts, cheapest
-from chipmodel.npu.ethos_layers import BRICK, SUB_KERNEL, Layer, Size
+from chipmodel.npu.ethos_blocks import cheapest
+from chipmodel.npu.ethos_layers import BRICK, SUB_KERNEL, Counts, Layer, Size, Sizes
 from chipmodel.records import dataclass
 
 LARGEST = (128, 128, 1024)
@@ -137,7 +137,9 @@ def _by_reads(npu: EthosU85, layer: Layer, micro: MicroBlock, channels: int) -> 
         possible[0, 0, 0] = True
     inside = read_high, read_wide, np.full_like(deep, round_up(channels, unit.depth))
     cost = _cost(layer, (high, wide, deep), inside)
-    number = cheapest(layer, np.where(possible, cost, np.inf).ravel(), (high, wide), inside)
+    given = Sizes(*map(np.array, (layer.input.height, layer.input.width, layer.input.depth)))
+    costs, flat = np.where(possible, cost, np.inf).reshape(1, -1), [each.ravel() for each in inside]
+    number = int(cheapest(given, costs, (high.ravel(), wide.ravel()), flat)[0])
     output = Size(int(high.flat[number]), int(wide.flat[number]), int(deep.flat[number]))
     return output, Size(int(read_high.flat[number]), int(read_wide.flat[number]), channels)
 

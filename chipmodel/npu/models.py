@@ -10,7 +10,7 @@ first has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +34,8 @@ class NpuModel:
     """``module:function`` of this package, for ``least_model_cycles``."""
     cycles: str = ""
     """The same for ``model_cycles``; empty where no parts of work take less."""
+    of_parts: str = ""
+    """The same for ``cycles_of_works``; empty where several take as long to find as one after another."""
 
 
 def padded_cycles(npu: Npu, _: ArrayCosts, op: Op, work: SingleWork, columns: bool) -> int:
@@ -50,7 +52,9 @@ def _array_cycles(npu: Same[Npu], work: SingleWork, dtype: str, kind: OpKind) ->
 _MODELS = (
     NpuModel(lambda npu: npu.luna, "luna_op:least_luna_cycles", "luna_op:luna_cycles"),
     NpuModel(lambda npu: npu.vector, "vector_cpu:least_vector_cpu_cycles", "vector_cpu:vector_cpu_cycles"),
-    NpuModel(lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles"),
+    NpuModel(
+        lambda npu: npu.ethos, "ethos_bound:least_ethos_cycles", "ethos:ethos_cycles", "ethos:cycles_of_parts"
+    ),
     NpuModel(lambda npu: npu.ne16, "ne16:least_ne16_cycles"),
     NpuModel(lambda npu: npu.plugin, "plugin:least_plugin_cycles", "plugin:plugin_cycles"),
     NpuModel(lambda npu: npu.costs, "models:padded_cycles"),
@@ -64,6 +68,15 @@ def model_cycles(npu: Npu, op: Op, work: SingleWork) -> int:
     if not model.cycles:
         return least_model_cycles(npu, op, work, False)
     cycles: int = imported(f"chipmodel.npu.{model.cycles}")(npu, parameters, op, work)
+    return cycles
+
+
+def cycles_of_works(npu: Npu, op: Op, works: Sequence[SingleWork]) -> list[int]:
+    """Return ``model_cycles`` of several parts of an op."""
+    model, parameters = _model_of(npu)
+    if not model.of_parts:
+        return [model_cycles(npu, op, work) for work in works]
+    cycles: list[int] = imported(f"chipmodel.npu.{model.of_parts}")(npu, parameters, op, works)
     return cycles
 
 

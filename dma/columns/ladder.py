@@ -6,7 +6,7 @@ A step of a cascade has rows in proportion to the last op's, as many of each op,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import NamedTuple
 
@@ -28,6 +28,10 @@ FEW = (1, 2, 4)
 """Rows a step of all ops of a cascade but the last."""
 MOST_PARTS = 600
 """The most parts of one op."""
+
+
+Part = tuple[int, int]
+"""Rows and channels."""
 
 
 class Cascades(NamedTuple):
@@ -109,7 +113,7 @@ def rows_tried(rows: int, tried: Collection[int], rolls: bool) -> list[int]:
 
 
 def cuts(
-    op: Op, cycles: Callable[[int, int], int], own: PartCut | None, tight: bool
+    op: Op, cycles: Callable[[Set[Part]], Mapping[Part, int]], own: PartCut | None, tight: bool
 ) -> Iterator[tuple[int, int, int]]:
     """Yield rows and channels of a part, and the ``cycles`` of all parts.
 
@@ -117,25 +121,19 @@ def cuts(
     them. A time step of a recurrent layer needs all channels of the one before: its slices are of one step.
     """
     rows, channels = op.work.rows, op.work.channels
-    in_turn = isinstance(op.work, Recurrent)
-
-    def of_all(height: int, width: int) -> int:
-        across = _sizes(channels, width)
-        return sum(
-            count * times * cycles(part, each)
-            for part, count in _sizes(rows, height)
-            for each, times in across
-        )
-
+    in_turn, tried = isinstance(op.work, Recurrent), list[Part]()
     for height, width in product(ladder(rows), _rungs(channels, CHANNELS, PARTS_OF_CHANNELS)):
         both = height < rows and width < channels
         if (both and not tight) or (in_turn and height > 1 and width < channels):
             continue
         if -(-rows // height) * -(-channels // width) <= MOST_PARTS:
-            yield height, width, of_all(height, width)
+            tried.append((height, width))
     if own:
-        height, width = min(own.rows, rows), min(own.channels, channels)
-        yield height, width, of_all(height, width)
+        tried.append((min(own.rows, rows), min(own.channels, channels)))
+    counts = [[*product(_sizes(rows, height), _sizes(channels, width))] for height, width in tried]
+    known = cycles({(part, each) for sizes in counts for (part, _), (each, _) in sizes})
+    for cut, sizes in zip(tried, counts, strict=True):
+        yield *cut, sum(count * times * known[part, each] for (part, count), (each, times) in sizes)
 
 
 def _sizes(total: int, size: int) -> list[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from threading import local
 
@@ -14,7 +14,7 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Npu
 from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
-from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.cycles import cycles_of_parts
 from chipmodel.npu.models import cycles_by_rows
 from solvers.columns.kernel import Integers, Stretch
 
@@ -31,8 +31,8 @@ class SharedNumbers:
         self.npu, self.ops = npu, ops
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
-        self.parts: dict[tuple[object, ...], dict[int, int]] = {}
-        """NPU cycles by rows of each number of channels of an op."""
+        self.parts: dict[tuple[object, ...], dict[tuple[int, int], int]] = {}
+        """NPU cycles of parts of an op by rows and channels."""
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
         """Ops that are alike take as long."""
@@ -45,24 +45,29 @@ class SharedNumbers:
         """All numbers."""
         return np.array(self.found, np.int64)
 
-    def cycles(self, op: Op, rows: int, channels: int, band: Band | None = None) -> int:
-        """NPU cycles of a part of ``op``."""
-        key = self.shape_of[op.name], op.accumulator is None, channels, _width(band)
-        known = self.parts.setdefault(key, {})
-        if rows not in known and len(known) == FEW_ROWS:
-            known.update(enumerate(cycles_by_rows(self.npu, op, channels, band), 1))
-        if rows not in known:
-            known[rows] = op_cycles(self.npu, op, rows, channels, band)
-        return known[rows]
+    def cycles(
+        self, op: Op, parts: Set[tuple[int, int]], band: Band | None = None
+    ) -> dict[tuple[int, int], int]:
+        """NPU cycles of parts of ``op`` by their rows and channels."""
+        known = self.parts.setdefault((self.shape_of[op.name], op.accumulator is None, _width(band)), {})
+        missing = parts - known.keys()
+        for channels, count in Counter(channels for _, channels in missing).items():
+            if count > FEW_ROWS:
+                by_rows = cycles_by_rows(self.npu, op, channels, band)
+                known.update(((rows, channels), cycles) for rows, cycles in enumerate(by_rows, 1))
+        further = sorted(missing - known.keys())
+        known.update(zip(further, cycles_of_parts(self.npu, op, further, band), strict=True))
+        return known
 
     def cycles_by_rows(self, op: Op, rows: int, tried: Sequence[int], band: Band | None = None) -> int:
         """Where the cycles of steps begin by number of rows, of so many; between two of the numbers
         ``tried`` those of the lower one."""
         key = self.shape_of[op.name], op.accumulator is None, rows, tuple(tried), _width(band)
         if key not in self.places:
-            each, found = op.work.rows // rows, np.zeros(rows + 1, np.int64)
-            for count in {1, rows, *tried}:
-                found[count] = self.cycles(op, count * each, op.work.channels, band)
+            parts = {count: (count * (op.work.rows // rows), op.work.channels) for count in {1, rows, *tried}}
+            known, found = self.cycles(op, {*parts.values()}, band), np.zeros(rows + 1, np.int64)
+            for count, part in parts.items():
+                found[count] = known[part]
             self.places[key] = self._put(np.maximum.accumulate(found).tolist())
         return self.places[key]
 

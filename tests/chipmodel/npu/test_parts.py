@@ -8,7 +8,7 @@ from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Op, Program
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, Vector, Work
-from chipmodel.npu.cycles import op_cycles
+from chipmodel.npu.cycles import cycles_of_parts, op_cycles
 from chipmodel.npu.least_costs import MOST_ROWS, ROWS_DIVIDED, least_cycles
 from chipmodel.npu.models import cycles_by_rows
 from dma.residency.tiling import Tiling
@@ -113,6 +113,19 @@ def test_all_rows_at_once_cost_what_each_number_does(
     assert plain or not known
     assert known or not isinstance(work, Conv) or not plain or work.window.in_w == 1
     assert known == [op_cycles(npu, op, rows + 1, channels) for rows in range(len(known))]
+
+
+@pytest.mark.parametrize("chip_name", CHIPS)
+@given(works(), st.sampled_from(["int8", "int16", "float32"]), st.data())
+def test_many_parts_cost_what_each_does(
+    chip_name: str, kind_and_work: tuple[str, Work], dtype: str, data: st.DataObject
+) -> None:
+    """Parts of one op are costed together where the model can."""
+    kind, work = kind_and_work
+    op, npu = Op("op", kind, work, ("x",), ("y",), dtype=dtype), CHIPS[chip_name].npu
+    sizes = st.tuples(st.integers(1, work.rows), st.integers(1, work.channels))
+    parts = data.draw(st.lists(sizes, max_size=8))
+    assert cycles_of_parts(npu, op, parts) == [op_cycles(npu, op, *part) for part in parts]
 
 
 def test_slices_with_cheap_first_passes_cost_at_least_the_bound() -> None:

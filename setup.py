@@ -13,7 +13,7 @@ from setuptools import Extension, setup
 
 SEARCH, COLUMNS = Path("solvers", "search"), Path("solvers", "columns")
 WINDOWS = sys.platform == "win32"
-FLAGS = ["/std:c++17", "/O2"] if WINDOWS else ["-std=c++17", "-O2", "-g0", "-ffp-contract=off"]
+FLAGS = ["/std:c++17", "/O2"] if WINDOWS else ["-std=c++17", "-O3", "-g0", "-ffp-contract=off"]
 """Without contraction, which rounds once, not twice, on some machines: the search is the same on all."""
 KERNEL = Extension(
     "solvers.search._kernel",

@@ -47,11 +47,13 @@ LOOK = 16
 LESS_MEMORY = 100
 """The part of its cycles by which a path in little less memory likely takes no longer: one that is found
 within so many more serves that search, too (assumed)."""
-SIXTEENTHS = (17, 20, 28)
-"""How many sixteenths of what NPU and weights take alone a path of single ops may take that is looked for
+ALONE = (34, 40, 56)
+"""How many parts of 32 of what NPU and weights take alone a path of single ops may take that is looked for
 first (assumed): a lower limit leaves fewer ways to look at. Its cycles are the limit of one with cascades."""
-CASCADED = 33
-"""How many parts of 32 of the same a path with cascades may take that is looked for first (assumed)."""
+CASCADED = (33, 34, 40, 56)
+"""The same of paths with cascades: the first, and the others where no path of single ops is so fast."""
+APART = 1.04
+"""How many times a limit the one after it is at least, for which it pays to look first (assumed)."""
 
 
 def least_time(
@@ -185,18 +187,21 @@ def fastest_path(
             return search.found()
     if limits.most < NEVER:
         return None
-    for part in SIXTEENTHS:
-        most = search.rest.least * part // 16
-        search.alone = search.run(deadline, most=most, longest=1)
-        if search.alone <= most:
+    least = search.rest.least
+    for limit in (least * part // 32 for part in ALONE):
+        alone = search.run(deadline, most=limit, longest=1)
+        if alone <= limit:
+            search.alone = alone
             break
-    else:
-        search.alone = search.run(deadline, longest=1)
-    if columns.longest > 1:
-        near, most = search.rest.least * CASCADED // 32, search.alone + search.alone // LESS_MEMORY
-        for limit in (near, most, NEVER) if near < most else (most, NEVER):
-            if search.run(deadline, most=limit) <= limit:
-                break  # Else where runs repeat, more ways may take longer.
+    if columns.longest == 1:
+        if search.alone == NEVER:
+            search.run(deadline)
+        return search.found()
+    most = search.alone + search.alone // LESS_MEMORY
+    parts = CASCADED if search.alone == NEVER else CASCADED[:1]
+    for limit in (*(least * part // 32 for part in parts if least * part // 32 * APART < most), most, NEVER):
+        if search.run(deadline, most=limit) <= limit:
+            break  # Else where runs repeat, more ways may take longer.
     return search.found()
 
 

@@ -15,7 +15,9 @@ public:
     CascadeWays(const Stretch &stretch, const Chip &chip, const Places &places, const Moved &ahead,
                 const Moved &ahead_after, const Moved &behind, Taker &best)
         : stretch_(stretch), chip_(chip), places_(places), ahead_(ahead), ahead_after_(ahead_after), behind_(behind),
-          best_(best), held_cycles_(weights_once(stretch, chip)) {}
+          best_(best), held_cycles_(weights_once(stretch, chip)) {
+        number_sets();
+    }
 
     // One choice of `heights`, with each of the sets of weights that are loaded again; rows of the set of ops
     // `remade` are made for each step that reads them.
@@ -43,7 +45,7 @@ public:
             measure(stripe);
             for (Int set = 0; set < Int(again.size()); ++set) {
                 const Int held = hold_weights(again[set]);
-                runs_.clear();
+                runs_.assign(2 * sets_.size(), -1);
                 for (Int place = 0; place < places_.count; ++place) {
                     const Int moved = loaded_cycles_ + turns_cycles_;
                     if (held <= places_.room[place] && !places_.is_beyond(place, total_, moved)) {
@@ -486,17 +488,25 @@ private:
     // are free for them: a store when a step has made a stripe, a load when the stripe has been read that it follows
     // in a buffer.
     Int run(Int place, Int depth) {
-        std::vector<bool> passes(places_.tensors + 1, depth > 1);
-        for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
-            passes[tensor] = stretch_.tensors[tensor].role != INSIDE && places_.of(place, tensor) == PASSES;
-        }
-        for (const auto &[known, clock] : runs_) {
-            if (known == passes) {
-                return clock;
+        const Int set = passing_sets_[place];
+        Int &clock = runs_[2 * set + depth - 1];
+        clock = clock < 0 ? run_steps(sets_[set], depth) : clock;
+        return clock;
+    }
+
+    // Number the sets of tensors that pass, by place.
+    void number_sets() {
+        for (Int place = 0; place < places_.count; ++place) {
+            std::vector<bool> passes(places_.tensors);
+            for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
+                passes[tensor] = stretch_.tensors[tensor].role != INSIDE && places_.of(place, tensor) == PASSES;
+            }
+            const auto known = std::find(sets_.begin(), sets_.end(), passes);
+            passing_sets_.push_back(known - sets_.begin());
+            if (known == sets_.end()) {
+                sets_.push_back(passes);
             }
         }
-        runs_.emplace_back(passes, run_steps(passes, depth));
-        return runs_.back().second;
     }
 
     Int run_steps(const std::vector<bool> &passes, Int depth) {
@@ -683,7 +693,8 @@ private:
     std::vector<Passing> passing_;
     std::vector<std::vector<Turn>> turns_;  // by tensor
     std::vector<Running> running_;
-    std::vector<std::pair<std::vector<bool>, Int>> runs_;  // cycles of all steps, by what passes
+    std::vector<std::vector<bool>> sets_;  // of tensors that pass
+    std::vector<Int> passing_sets_, runs_;  // by place; cycles of all steps, by set and depth, -1 if not yet known
     std::vector<Int> computed_, begins_, first_read_, ends_, begun_, own_;
     std::vector<Span> used_, spans_;
     std::vector<Buffer> inside_, buffers_, around_;

@@ -84,16 +84,22 @@ struct Limit {
     // falls by no more than the DMA cycles ahead grow, so between points both have the least that they may.
     Int beside(Int set, Int after, Int places) const {
         const Int *times = before + set * levels.count, *left = rest + after * rest_step, last = levels.count - 1;
-        const auto begun = [&](Int at) {
-            return at <= last ? times[std::max<Int>(0, at)] : times[last] + (at - last) * levels.width;
-        };
-        Int found = NEVER, time = begun(places);
-        for (Int at = 0; at < last; ++at) {
-            const Int next = begun(places + at + 1);
-            found = std::min(found, std::max(time + left[at + 1], next + left[at] - levels.width));
-            time = next;
+        const Int width = levels.width;
+        Int found = NEVER, at = 0;
+        // Before the first point it takes as long as there, and beyond the last one longer by what is more.
+        for (; at < std::min(last, -places); ++at) {
+            found = std::min(found, times[0] + std::max(left[at + 1], left[at] - width));
         }
-        return std::min(found, time + left[last]);
+        for (; at < last - places && at < last; ++at) {
+            const Int *begun = times + at + places;
+            found = std::min(found, std::max(begun[0] + left[at + 1], begun[1] + left[at] - width));
+        }
+        const auto begun = [&](Int point) { return times[std::min(std::max<Int>(0, point), last)] + std::max<Int>(0, point - last) * width; };
+        for (; at < last; ++at) {
+            const Int time = begun(at + places);
+            found = std::min(found, time + std::max(left[at + 1], left[at]));
+        }
+        return std::min(found, begun(last + places) + left[last]);
     }
 };
 

@@ -37,7 +37,8 @@ from dma.streamers import vendor
 from dma.streamers.by_ways import program_in_ways
 
 NEAR = 1.05
-"""How many times the cycles of a bound those of a plan may be that is not worth a search (assumed)."""
+"""How many times the cycles of a bound for any plan those of a plan may be that is not worth a search
+(assumed)."""
 LOST = 1.5
 """The same of the cycles of its path, for which there is no rival: an op that is not listed, such as a layer
 that runs backwards, may take much longer than a path says (assumed)."""

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
 from chipmodel.model.program import Program
-from chipmodel.pipeline.cascade_search import plan_with_cascades
+from chipmodel.pipeline.cascade_search import NEAR, plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
@@ -46,7 +47,8 @@ def plan_with_stripes(request: PlanRequest, path: Mapping[str, str] | None) -> P
     portfolio = streamer_named(request.streamer)
     if best and portfolio.paths:
         portfolio = replace(portfolio, candidates=LARGE_SLICES)
-    for program in _by_rows(request) if _is_short(request, best) else ():
+    sought = _is_short(request, best) and not (best and path is not None and _is_near(request, path, best))
+    for program in _by_rows(request) if sought else ():
         if request.deadline.ends("further ops in place by rows"):
             break
         try:
@@ -69,6 +71,14 @@ def _is_short(request: PlanRequest, found: Planned | None) -> bool:
         return False
     lacks = found is None or found.schedule.moves_tensors or found.solved.peak > size
     return lacks or comfortable_memory(request.program) > size
+
+
+def _is_near(request: PlanRequest, path: Mapping[str, str], best: Planned) -> bool:
+    """Whether a plan of a streamer that follows paths takes hardly more cycles than any plan must."""
+    if best.trace is None or not streamer_named(request.streamer).paths:
+        return False
+    bound = time_bound(request.program, request.chip, path, cascades=True)
+    return best.trace.cycles <= NEAR * bound.cycles
 
 
 def _by_rows(request: PlanRequest) -> Iterator[Program]:

@@ -97,6 +97,7 @@ class _Moves:
             if id(each) not in known and id(each) in begins.keys() & ends.keys()
         ]
         self.sizes = list[int](stretch.tensors[:, 0].tolist())
+        self.most = sum(self.sizes)
         completed = {id(t) for run in range(start, stop) for t in residents.completing[run]}
         self.results = [
             (number, each.stored)
@@ -128,7 +129,7 @@ class _Moves:
                 in_parts, found[new] = output.bytes, FREE
         around = self._around(found) if self.held else 0
         room = self.capacity - through - around
-        fits = room >= max(self._whole(found, BEFORE), self._whole(found, AFTER))
+        fits = room >= self.most or room >= max(self._whole(found, BEFORE), self._whole(found, AFTER))
         stored = sum(cycles for number, cycles in self.results if found[number] & ~LATE != PASSES)
         return _MovePlace(tuple(found), room, in_parts, stored) if fits else None
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_layers import SUB_KERNEL, Counts, Layer, Layers, Sizes, input_depth
+from chipmodel.npu.ethos_layers import SUB_KERNEL, AlikeLayers, Counts, Layer, Sizes, input_depth
 
 BANK_BYTES = 1024
 OUTPUT_BANKS = 2
@@ -38,39 +38,38 @@ def banks(npu: EthosNpu) -> int:
     return npu.shram_banks - OUTPUT_BANKS - (SPARE_BANKS if npu.shram_banks > 16 else 0)
 
 
-class Blocks(NamedTuple):
+class BlockSizes(NamedTuple):
     """Blocks of the output, or whole outputs, and the inputs that they are computed from."""
 
     output: Sizes
     input: Sizes
 
 
-def choose_blocks(npu: EthosNpu, layers: Layers) -> Blocks:
+def choose_blocks(npu: EthosNpu, layers: AlikeLayers) -> BlockSizes:
     """The blocks that the compiler takes for ``layers``, which are all of one row or none is."""
     like, flat = layers.like, one_row(npu, layers.like)
     made, given = (Sizes(*(size[:, None] for size in sizes)) for sizes in (layers.made, layers.given))
-    sides_tried = [sides(npu, size, axis) for axis, size in enumerate(layers.made[:2])]
-    depths_of = {depth: tried_depths(npu, depth) for depth in layers.made.depth.tolist()}
-    depths = sorted({depth for known in depths_of.values() for depth in known})
-    deep, high, wide = (each.ravel() for each in np.meshgrid(depths, *sides_tried, indexing="ij"))
-    known = {made: [depth in tried for depth in depths] for made, tried in depths_of.items()}
-    tried = np.array([known[depth] for depth in layers.made.depth.tolist()])
-    tried = tried.repeat(len(deep) // len(depths), axis=1)
+    depths_of = [tried_depths(npu, depth) for depth in layers.made.depth.tolist()]
+    depths = sorted({depth for known in depths_of for depth in known})
+    heights, widths = sides(npu, layers.made.height, 0), sides(npu, layers.made.width, 1)
+    deep, high, wide = (each.ravel() for each in np.meshgrid(depths, heights, widths, indexing="ij"))
+    tried = np.array([[depth in known for depth in depths] for known in depths_of])
+    tried = tried.repeat(len(heights) * len(widths), axis=1)
     tried &= (high <= _largest(npu, made.height, 0)) & (wide <= _largest(npu, made.width, 1))
     inside = input_block(npu, like, high, wide, deep)
     fitting = fits(npu, like, (high, wide, deep), inside, flat)
-    before, exchanged = _mirrored(len(depths), *sides_tried)
+    before, exchanged = _mirrored(len(depths), heights, widths)
     possible = tried & fitting & ~((before & ~fitting[exchanged]) & tried[:, exchanged])
     if possible.any(axis=1).all():
         number = np.flatnonzero(possible.any(axis=0))
         high, wide, deep = high[number], wide[number], deep[number]
         inside = inside[0][number], inside[1][number], inside[2][number]
         possible = tried = possible[:, number]
-    cost = _cost(like, Blocks(made, given), (np.minimum(high, 1) if flat else high, wide, deep), inside)
+    cost = _cost(like, BlockSizes(made, given), (np.minimum(high, 1) if flat else high, wide, deep), inside)
     cost = np.where(tried, np.where(possible, cost, IMPOSSIBLE), np.inf)
     chosen = cheapest(given, cost, (high, wide), inside)
     output, read = ([each[chosen] for each in sizes] for sizes in ((high, wide, deep), inside))
-    return Blocks(Sizes(*output), Sizes(*read))
+    return BlockSizes(Sizes(*output), Sizes(*read))
 
 
 def sides(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
@@ -147,7 +146,7 @@ def _mirrored(depths: int, heights: Counts, widths: Counts) -> tuple[NDArray[np.
 
 
 def _cost(
-    layer: Layer, whole: Blocks, block: tuple[Counts, ...], inside: Sequence[Counts]
+    layer: Layer, whole: BlockSizes, block: tuple[Counts, ...], inside: Sequence[Counts]
 ) -> NDArray[np.float64]:
     """Elements of input and weights that are read for each output element of outputs that are ``whole``."""
     (high, wide, depth), (made, given) = block, whole
@@ -167,12 +166,17 @@ def _cost(
 
 
 def cheapest(
-    given: Sizes, cost: NDArray[np.floating], sides: tuple[Counts, Counts], inside: Sequence[Counts]
+    given: Sizes,
+    cost: NDArray[np.float64 | np.float32],
+    sides: tuple[Counts, Counts],
+    inside: Sequence[Counts],
 ) -> Counts:
     """The number of the block that is taken for each layer, by its input and the costs of all blocks."""
-    first, numbers = cost.argmin(axis=1)[:, None], np.arange(cost.shape[1])
-    equal = (cost == np.take_along_axis(cost, first, 1)) & (numbers > first)
+    first: Counts = cost.argmin(axis=1)[:, None]
+    numbers = np.arange(cost.shape[1], dtype=np.int64)
+    equal: NDArray[np.bool_] = (cost == np.take_along_axis(cost, first, 1)) & (numbers > first)
     equal &= (sides[0] <= SQUARE) & (sides[1] <= SQUARE)
     covered = np.minimum(inside[0], given.height) * np.minimum(inside[1], given.width)
     last = len(numbers) - 1 - np.where(equal, covered, -1)[:, ::-1].argmax(axis=1)
-    return np.asarray(np.where(equal.any(axis=1), last, first[:, 0]))
+    first[equal.any(axis=1), 0] = last[equal.any(axis=1)]
+    return first[:, 0]

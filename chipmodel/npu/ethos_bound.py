@@ -22,7 +22,7 @@ from chipmodel.hardware.ethos_u85 import EthosU85
 from chipmodel.model.program import DTYPE_BITS, Op
 from chipmodel.model.work import Conv, Matmul, Pool, Recurrent, SingleWork, Vector
 from chipmodel.npu.ethos import Ethos, adding_up, channels_of, is_packed, vector_rate, width_factor
-from chipmodel.npu.ethos_blocks import LARGEST, Blocks, fits, input_block, one_row, sides
+from chipmodel.npu.ethos_blocks import LARGEST, BlockSizes, fits, input_block, one_row, sides
 from chipmodel.npu.ethos_layers import (
     BRICK,
     Layer,
@@ -154,7 +154,7 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     read, flat = input_block(ethos, layer, high, wide, deep), one_row(ethos, layer)
     possible = fits(ethos, layer, (high, wide, deep), read, flat)
     possible[:, 0, 0] = True  # what ``choose_blocks`` takes where no block fits
-    blocks = Blocks(*(Sizes(*(array[possible] for array in each)) for each in ((high, wide, deep), read)))
+    blocks = BlockSizes(*(Sizes(*(array[possible] for array in each)) for each in ((high, wide, deep), read)))
     tile = np.minimum(blocks.output.height, made.height), np.minimum(blocks.output.width, made.width)
     most_high = given.height * (tile[0] / made.height if rows_cut else 1)
     most_wide = given.width * (tile[1] / made.width if columns_cut else 1)

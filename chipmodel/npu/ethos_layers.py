@@ -132,7 +132,7 @@ class Sizes(NamedTuple):
         return self.height * self.width * self.depth
 
 
-class Layers(NamedTuple):
+class AlikeLayers(NamedTuple):
     """Layers that differ in sizes alone."""
 
     like: Layer
@@ -142,7 +142,7 @@ class Layers(NamedTuple):
     """Outputs and inputs."""
 
 
-def grouped(layers: Sequence[Layer]) -> list[tuple[list[int], Layers]]:
+def grouped(layers: Sequence[Layer]) -> list[tuple[list[int], AlikeLayers]]:
     """The layers that differ in sizes alone, outputs of one row apart, and their numbers."""
     numbers: dict[Layer, list[int]] = {}
     for number, layer in enumerate(layers):
@@ -152,13 +152,13 @@ def grouped(layers: Sequence[Layer]) -> list[tuple[list[int], Layers]]:
     return [(found, together([layers[number] for number in found])) for found in numbers.values()]
 
 
-def together(layers: Sequence[Layer]) -> Layers:
+def together(layers: Sequence[Layer]) -> AlikeLayers:
     """``layers`` that differ in sizes alone."""
     made, given = (
         Sizes(*np.array([(size.height, size.width, size.depth) for size in sizes], np.int64).T)
         for sizes in ([layer.output for layer in layers], [layer.input for layer in layers])
     )
-    return Layers(layers[0], made, given)
+    return AlikeLayers(layers[0], made, given)
 
 
 def input_depth(layer: Layer) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_blocks import Blocks
+from chipmodel.npu.ethos_blocks import BlockSizes
 from chipmodel.npu.ethos_layers import (
     BRICK,
     DECODED,
@@ -45,7 +45,7 @@ class LayerParts:
         self.turned = (parts.width % 2 == 0) & self.flat
         """Whether a micro-block of two rows is laid along the row."""
 
-    def cycles(self, blocks: Blocks, given: Sizes) -> Cycles:
+    def cycles(self, blocks: BlockSizes, given: Sizes) -> Cycles:
         """Cycles of each part in its block, whose input is ``given``."""
         high, wide = (
             np.minimum(blocks.output.height, self.rows),
@@ -57,21 +57,21 @@ class LayerParts:
         computed = np.floor((longest * counts).sum(axis=(0, 1, 2)) + remains + ROUNDING)
         return np.asarray(np.maximum(computed, self._port(blocks, inside)))
 
-    def least_of_blocks(self, blocks: Blocks, inside: Cycles) -> Cycles:
+    def least_of_blocks(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
         """The most cycles of parts of a block, if others follow, that reads ``inside`` elements a channel."""
         tile = self.rows, self.columns, self.channels
         self.turned |= self.flat
         longest, _, _ = self._computed(tile, self._transfer(blocks, tile, inside))
         return np.asarray(np.maximum(longest[0, 0, 0] - 1, self._port(blocks, inside)))
 
-    def _transfer(self, blocks: Blocks, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
+    def _transfer(self, blocks: BlockSizes, tile: tuple[Counts, ...], inside: Cycles) -> Cycles:
         """Cycles to read the input of a block and to write its output, one after the other."""
         read, written = self._bursts(blocks)
         high, wide, deep = tile
         moved = inside * np.minimum(blocks.input.depth, self.given) * read + high * wide * deep * written
         return moved + self.ethos.read_latency + self.ethos.write_latency
 
-    def _port(self, blocks: Blocks, inside: Cycles) -> Cycles:
+    def _port(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
         """Cycles of all reads and writes on the port to SRAM."""
         layer, (read, written) = self.layer, self._bursts(blocks)
         again = -(-self.rows // blocks.output.height) * -(-self.columns // blocks.output.width)
@@ -81,7 +81,7 @@ class LayerParts:
         moved = layer.bits // 8 * (loaded + self.rows * self.columns * bricks(self.channels) * written)
         return moved + weights * self.ethos.weights_on_port / float(self.ethos.read_bytes_per_cycle)
 
-    def _bursts(self, blocks: Blocks) -> tuple[Cycles, Cycles]:
+    def _bursts(self, blocks: BlockSizes) -> tuple[Cycles, Cycles]:
         """Cycles of a byte that is read, and written: a row of a brick may be shorter than a burst."""
         ethos, line = self.ethos, BRICK * self.layer.bits // 8
         read, written = (

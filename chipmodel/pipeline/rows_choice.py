@@ -74,8 +74,8 @@ def _is_short(request: PlanRequest, found: Planned | None) -> bool:
 
 
 def _is_near(request: PlanRequest, path: Mapping[str, str], best: Planned) -> bool:
-    """Whether a plan of a streamer that follows paths takes hardly more cycles than any plan must."""
-    if best.trace is None or not streamer_named(request.streamer).paths:
+    """Whether a straight program's plan along a fastest path takes hardly more cycles than any plan must."""
+    if best.trace is None or not request.program.is_straight or not streamer_named(request.streamer).paths:
         return False
     bound = time_bound(request.program, request.chip, path, cascades=True)
     return best.trace.cycles <= NEAR * bound.cycles

@@ -25,6 +25,9 @@ from solvers.squeeze import squeezed
 
 TRUE_CONFLICTS = ("conflict", "exact")
 """The mergers that ask for nothing but that buffers alive together lie apart."""
+PLACED = 30_000_000
+"""Buffers of all nodes of a search for one schedule, some seconds (assumed): another schedule may be packed
+in no time."""
 
 
 @dataclass(slots=True)
@@ -117,6 +120,9 @@ def packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
     searches also moves buffers until the live bytes fit."""
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
+    if limits.nodes is not None:
+        # A node takes longer the more buffers there are.
+        limits = replace(limits, nodes=min(limits.nodes, PLACED // max(1, len(problem.buffers))))
     solved = merge_arms(problem, section, request.packer, request.merge, limits)
     if streamer_named(request.streamer).searches_offsets and request.merge in TRUE_CONFLICTS:
         solved = squeezed(problem, solved, request.chip.shared_memory.bytes, deadline=request.deadline)

@@ -62,13 +62,14 @@ class SliceRanges:
 
 
 ResizeMode = Literal["nearest", "linear", "cubic"]
-CornerRule = Literal["half-pixel", "align-corners", "asymmetric"]
+CornerRule = Literal["half-pixel", "align-corners", "asymmetric", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
     """A resize: an output element is its nearest input, or a blend of two (``linear``: bilinear) or four
-    (``cubic``) along each axis, of axes whose first centres, last centres or first corners lie together."""
+    (``cubic``) along each axis, of axes whose first centres, last centres or first corners lie together; by
+    another rule an output may need any input."""
 
     mode: ResizeMode = "nearest"
     corners: CornerRule = "half-pixel"

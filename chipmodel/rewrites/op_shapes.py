@@ -137,7 +137,7 @@ def reach_of(work: Vector, axis: int, images: int, given: int, made: int) -> Mov
             return MovedRows(given, made, images, offset=-before[axis])
         case SliceRanges(starts, steps) if steps[axis] > 0:
             return MovedRows(given, made, images, steps[axis], starts[axis])
-        case Scaling() as scaling:
+        case Scaling() as scaling if scaling.corners != "other":
             return _resized(scaling, given, made, images)
         case _:
             return None

@@ -22,11 +22,17 @@ from tests.support.tflite_writer import ModelWriter
 from tests.workloads.from_onnx.support_models import ints, load, model, node
 from workloads.from_tflite.program import load_tflite
 from workloads.from_yaml.program import parse_yaml_program
+from workloads.load import load as load_workload
 
 MODES: Sequence[ResizeMode] = get_args(ResizeMode)
 RULES: Sequence[CornerRule] = get_args(CornerRule)
 BOARD = load_chip("stm32n6")
-IN_ONNX = {"half-pixel": "half_pixel", "align-corners": "align_corners", "asymmetric": "asymmetric"}
+IN_ONNX = {
+    "half-pixel": "half_pixel",
+    "align-corners": "align_corners",
+    "asymmetric": "asymmetric",
+    "other": "tf_half_pixel_for_nn",
+}
 CASES = [(mode, rule) for mode in MODES for rule in RULES]
 
 
@@ -73,13 +79,13 @@ READERS = (by_yaml, by_python, by_onnx, by_tflite)
         (reader, *case)
         for reader in READERS
         for case in CASES
-        if reader is not by_tflite or "cubic" not in case
+        if reader is not by_tflite or not {"cubic", "other"} & {*case}
     ],
 )
 def test_mode_and_rule_are_kept(
     reader: Callable[..., Program], mode: ResizeMode, rule: CornerRule, tmp_path: Path
 ) -> None:
-    """Also by what makes ops fit a chip. TensorFlow Lite has no cubic resize."""
+    """Also by what makes ops fit a chip. TensorFlow Lite has no cubic resize, and no further rule."""
     program = reader(tmp_path, mode, rule)
     for kept in (program, fitted(program, BOARD)):
         (op,) = kept.ops()
@@ -103,8 +109,33 @@ def test_a_blend_costs_more_than_its_nearest_input_on_a_board_whose_cpu_does_it(
     assert taken[1] - BOARD.npu.costs.launch_cycles == (47 * 8 + 98) * 32 * 32 > 4 * taken[0]
 
 
+@pytest.mark.parametrize("how", [{"coordinate_transformation_mode": "tf_crop_and_resize"}, {"antialias": 1}])
+def test_blends_by_other_rules_cost_as_much_and_may_read_all_rows(
+    how: dict[str, Any], tmp_path: Path
+) -> None:
+    taken: list[int] = []
+    held = {"s": ints(1, 8, 32, 32), "roi": numpy.array([0, 0, 0, 0, 1, 1, 1, 1], numpy.float32)}
+    for mode in ("nearest", "linear"):
+        resize = node("Resize", "x roi _ s", "y", "up", mode=mode, **how)
+        (op,) = load(tmp_path, model([resize], {"x": [1, 8, 16, 16]}, "y", held, opset=18)).ops()
+        assert isinstance(op.work, Vector)
+        assert op.work.attributes == Scaling(mode, "other")
+        assert rows_of(op.reads(0, Interval(9, 10), Interval(0, 8)), 16) == Interval(0, 16)
+        taken.append(op_cycles(BOARD.npu, op, op.work.rows, op.work.channels))
+    assert taken[1] > 4 * taken[0]
+
+
+def test_a_built_in_network_with_blends_takes_longer_for_each_than_with_nearest_inputs() -> None:
+    taken: list[list[int]] = []
+    for mode in ("nearest", "linear"):
+        ops = [op for op in load_workload(f"zoo:st_yoloxn?resize={mode}").ops() if op.kind == "resize"]
+        assert [op.work.attributes for op in ops if isinstance(op.work, Vector)] == [Scaling(mode)] * len(ops)
+        taken.append([op_cycles(BOARD.npu, op, op.work.rows, op.work.channels) for op in ops])
+    assert [4 * each for each in taken[0]] < taken[1]
+
+
 @pytest.mark.parametrize("sizes", [(4, 8), (5, 13), (12, 5), (6, 6 * 3), (7, 1)])
-@pytest.mark.parametrize(("mode", "rule"), CASES)
+@pytest.mark.parametrize(("mode", "rule"), [case for case in CASES if "other" not in case])
 def test_a_part_reads_every_row_that_its_outputs_depend_on(
     mode: ResizeMode, rule: CornerRule, sizes: tuple[int, int], tmp_path: Path
 ) -> None:

@@ -448,7 +448,7 @@ class Layers(ABC):
         scale: int | None = None,
         size: Sequence[int] | None = None,
         mode: Literal["nearest", "linear", "cubic"] | None = None,
-        corners: Literal["half-pixel", "align-corners", "asymmetric"] | None = None,
+        corners: Literal["half-pixel", "align-corners", "asymmetric", "other"] | None = None,
         **keys: Unpack[OutputKeys],
     ) -> str:
         """An image [N, C, H, W] or signal [N, C, L] made larger or smaller.
@@ -456,7 +456,8 @@ class Layers(ABC):
         ``scale``: Factor on height and width; either this or ``size``.
         ``size``: The output's [height, width], or [length].
         ``mode``: What an output is: its nearest input, a blend of two or four along each axis.
-        ``corners``: What lies together: centres of pixels in both images, or first corners.
+        ``corners``: What lies together: centres of pixels, or first corners; by an ``other`` rule any input
+          may be read.
         """
 
     def rms_norm(

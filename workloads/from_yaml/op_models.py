@@ -222,7 +222,7 @@ class ResizeOp(OneInputOp):
     mode: ResizeMode = "nearest"
     """What an output is: its nearest input, a blend of two or four along each axis."""
     corners: CornerRule = "half-pixel"
-    """What lies together: centres of pixels in both images, or first corners."""
+    """What lies together: centres of pixels, or first corners; by an `other` rule any input may be read."""
 
 
 class SpaceDepthOp(OneInputOp):

@@ -75,13 +75,15 @@ _RULES: Mapping[str, CornerRule] = {
 
 
 def _scaling(node: OnnxNode) -> Scaling | None:
-    """How a resize takes its inputs; None where other inputs say it (``tf_crop_and_resize``)."""
+    """How a resize takes its inputs; None for a mode that ONNX does not have."""
     mode = node.text("mode", "nearest")
     rule = node.text("coordinate_transformation_mode", "half_pixel" if node.op == "Resize" else "asymmetric")
-    if mode not in get_args(ResizeMode) or rule not in _RULES or node.integer("antialias", 0):
+    if mode not in get_args(ResizeMode):
         return None
     rounded = node.text("nearest_mode", "round" if node.op == "Resize" else "floor") != "floor"
-    return Scaling(cast("ResizeMode", mode), _RULES[rule], rounded or mode != "nearest")
+    # Other inputs say what is cropped (tf_crop_and_resize); against aliases an output blends more inputs.
+    corners = "other" if node.integer("antialias", 0) else _RULES.get(rule, "other")
+    return Scaling(cast("ResizeMode", mode), corners, rounded or mode != "nearest")
 
 
 def _ranges(low: OnnxLowering, node: OnnxNode) -> SliceRanges | None:

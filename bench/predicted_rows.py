@@ -10,10 +10,12 @@ from math import prod
 from typing import TextIO
 
 from bench.published_names import (
+    CORE_MODES,
     EXTERNAL,
     is_like,
     is_other_tool,
     preset_of,
+    refuse_other_cores,
     settings_of,
     sizes_of,
     workload_of,
@@ -131,6 +133,8 @@ def predicted(row: NamedRow) -> Prediction:
     software = " ".join(row.filled(SOFTWARE))
     with row.at(CHIPS):
         chip, preset = _chip(row, software)
+    with row.at(CORE_MODES):
+        refuse_other_cores(row.first(CORE_MODES))
     with row.at(NETWORKS):
         workload = row.first(NETWORKS)
         if not workload:

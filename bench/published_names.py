@@ -110,8 +110,10 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "task": lambda text: {"pose": "pose", "seg": "segment"}.get(text, "detect"),
 }
 """How parts of a name become values; others are values as they are."""
-_W = r"a?(?P<w>\d\.\d+|\d{3}|\d_\d{1,2}(?=_|$)|\d)"
-"""A width: 0.35, a035, 035, 0_5."""
+_WIDTH = r"\d\.\d+|0\d\d|1(?:00|25|30|40|50|75)"
+"""A width: 0.35, 035, 150. Other numbers are sizes of images, such as 160 and 224."""
+_W = rf"(?:a(?={_WIDTH}))?(?P<w>{_WIDTH}|[0-3]_\d{{1,2}}(?=_|$)|[0-3](?=_|$))"
+"""The same with another writing, and what networks begin it with: a035, 0_5."""
 _V1 = "(?:_v1)?"
 _NAMES = (
     # Espressif: v1 is quantized with all defaults, other versions have layers of 16 bits
@@ -140,7 +142,7 @@ _NAMES = (
     (rf"mobilenetv?2(?P<b>b?)_{_W}_pt", "mobilenetv2?width={w}&variant=pytorchcv{b}"),
     (rf"mobilenet_?v2_{_W}", "mobilenetv2?width={w}"),
     (r"mobilenet_?v2", "mobilenetv2"),
-    (r"mobilenet_?v3_?(?P<v>small|large)(?:_?(?P<w>\d{3}))?", "mobilenetv3?variant={v}&width={w}"),
+    (rf"mobilenet_?v3_?(?P<v>small|large)(?:_?(?P<w>{_WIDTH}))?", "mobilenetv3?variant={v}&width={w}"),
     (rf"mobilenet_?v?1?b?_{_W}", "mobilenetv1_025?width={w}&classes=1000"),
     (r"mobilenet_?v1", "mobilenetv1_025?input=128&classes=1000"),
     (rf"fdmobilenet_{_W}", "fdmobilenet?width={w}"),
@@ -160,13 +162,14 @@ _NAMES = (
     (r"(?:resnet_?(?:v1_)?8|tiny_?resnet)", "resnet8"),
     (r"resnet_?v1_(?P<v>20|32|56)|resnet_?(?P<v2>20|32|56)", "cifar_resnet?variant={v}{v2}"),
     (r"st_mnist(?:_byclass)?(?:_v1)?", "st_mnist"),
-    (r"squeezenet_?v?1?[._]?(?P<v>[01])", "squeezenet?version=1.{v}"),
+    (r"squeezenet_?v?1[._]?(?P<v>[01])", "squeezenet?version=1.{v}"),
     (rf"semnasnet_?d?_?{_W}", "mnasnet?variant=a1&width={w}"),
     (rf"mnasnet_?d?_?{_W}", "mnasnet?width={w}"),
-    (r"mnasnet", "mnasnet"),
+    (r"mnasnet_?a1", "mnasnet?variant=a1"),
+    (r"mnasnet(?:_?b1)?", "mnasnet"),
     (r"proxylessnas(?:_mobile)?", "proxylessnas"),
     (r"hardnet_?(?P<v>39|68)ds", "hardnet?depth={v}"),
-    (r"shufflenet_?v2b?_?x?_?(?P<w>\d\.\d|\d{3})", "shufflenetv2?width={w}"),
+    (rf"shufflenet_?v2b?_?[xw]?_?(?P<w>{_WIDTH}|[0-3]_\d(?=_|$))", "shufflenetv2?width={w}"),
     (r"dla_?(?P<v>46c|46xc|60xc)", "dla46c?variant={v}"),
     (r"dla_?(?P<v>46|60)x_c", "dla46c?variant={v}xc"),
     (r"peleenet", "peleenet"),
@@ -181,7 +184,7 @@ _NAMES = (
     (r"yolo_?v?8(?P<s>n|s)", "yolov8?scale={s}"),
     (r"yolo_?v?(?P<v>11|26)(?P<s>n|s)", "yolo{v}?scale={s}"),
     (
-        r"st_yolo_?xn?_(?:nano_)?(?:\d{3}_)?d?(?P<depth>\d\.\d+|\d{3})_w?(?P<w>\d\.\d+|\d{3})",
+        rf"st_yolo_?xn?_(?:nano_)?(?:\d{{3}}_)?d?(?P<depth>{_WIDTH})_w?(?P<w>{_WIDTH})",
         "st_yoloxn?depth={depth}&width={w}&classes=1",
     ),
     (r"st_yolo_?xn?(?:_nano)?", "st_yoloxn?classes=1"),
@@ -269,6 +272,13 @@ UNKNOWN = (
 """Published names that nothing here stands for: why, and what would resolve them."""
 CORES = re.compile(r"(?:multi|dual)\W?_?core|(?:two|both|2)[\W_]cores", re.IGNORECASE)
 """Words of a row that say that the cores of a CPU share the work, which one does alone by default."""
+CORE_MODES = ("mode", "runtime_mode")
+"""Columns that say nothing else."""
+ONE_OR_TWO = re.compile(
+    r"(?:runtime\W?_?mode\W?_?)?(?:single|one|1|multi|dual|both|two|2)[\W_]*cores?", re.IGNORECASE
+)
+LEAST_LETTERS = 3
+"""Letters that a part of a network's name needs to be one of its words."""
 MODES = ("network", "workload", "mode", "runtime_mode", "tool", "tool_version", "precision", "note")
 """Columns that may say so; those of boards name the cores that there are."""
 SILENT = (
@@ -375,6 +385,13 @@ def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
             yield from settings.split()
 
 
+def refuse_other_cores(mode: str) -> None:
+    """Raise BadInput for a cell of ``CORE_MODES`` that says neither one core nor two."""
+    if mode and not ONE_OR_TWO.fullmatch(mode.strip()):
+        what = f"the mode {shown(mode)} is not known"
+        raise BadInput(what, hint="write SINGLE_CORE or MULTI_CORE")
+
+
 def is_other_tool(software: str) -> bool:
     """Whether the words of a row about its software name one that no preset is about."""
     return bool(OTHERS.search(software))
@@ -439,7 +456,7 @@ def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> s
         options["channels"] = "1"
     elif said["grey"]:
         unknown += said["grey"]
-    unknown = [word for word in unknown if word not in f"{name}?{query}"]
+    unknown = [word for word in unknown if not _is_of(word, f"{name}?{query}")]
     if unknown:
         what = f"{', '.join(map(repr, unknown))} {'are' if unknown[1:] else 'is'} not known of {name}"
         raise BadInput(f"{shown(network)} is not predicted: {what}", hint="write its layers as YAML")
@@ -454,6 +471,12 @@ def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> s
     like = APPROXIMATE if template.endswith(APPROXIMATE) else ""
     query = "&".join(f"{key}={value}" for key, value in options.items())
     return (f"{name}?{query}" if query else name) + like
+
+
+def _is_of(word: str, workload: str) -> bool:
+    """Whether a word is one of a workload, or letters of its name: ``ssd`` of ``ssdlite_mobilenetv2``."""
+    letters = word.isalpha() and len(word) >= LEAST_LETTERS
+    return word in re.split("[^a-z0-9.]", workload) or (letters and word in workload)
 
 
 def _words_of(rest: str) -> tuple[dict[str, list[str]], list[str]]:

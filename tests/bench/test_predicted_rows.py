@@ -125,3 +125,46 @@ def test_published_names_are_workloads(row: dict[str, str]) -> None:
 def test_cores_that_share_the_work_are_those_of_the_row(cell: str) -> None:
     assert "npu.vector.cores=2" in settings_of("esp32s3", {"network": "mobilenetv2", "mode": cell})
     assert "npu.vector.cores=2" not in settings_of("esp32s3", {"network": "x", "mode": "SINGLE_CORE"})
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("mobilenetv2_b_w035_pt", "b"),
+        ("mobilenetv2_0.35_dilated", "dilated"),
+        ("mobilenetv2_0.35_fft_int4", "int4"),
+        ("resnet8_n", "n"),
+        ("resnet18_1", "1"),
+        ("resnet50_v1.5", "v1.5"),
+        ("yolov8n_v8", "v8"),
+        ("yolov8n_p2", "p2"),
+        ("yolo11n_obb", "obb"),
+        ("st_resnet_pico_relu6", "relu6"),
+        ("hardnet39ds_v2", "v2"),
+        ("mobilenetv3_small_050_turbo", "turbo"),
+        ("fdmobilenet_0.25_tfs_pruned", "pruned"),
+        ("mobilenetv2_1.0_s8_v2", "v2"),
+        ("peleenet_x1.5", "x1.5"),
+        ("sqnxt_23_w3d2", "w3d2"),
+        ("preresnet18_x2", "x2"),
+        ("ds_cnn_large", "large"),
+        ("movenet_lightning_f16", "f16"),
+        ("squeezenet_v1.1_x2", "x2"),
+    ],
+)
+def test_a_word_that_is_not_known_refuses_the_row_and_is_named(name: str, word: str) -> None:
+    (row,) = predicted(f"chip,network\nSTM32N6,{name}\n")
+    assert row["milliseconds"] == ""
+    assert f"'{name}' is not predicted: '{word}' is not known of " in row["notes"]
+
+
+@pytest.mark.parametrize("name", ["yolo26n_512", "mobilenet_v2_224", "mobilenetv2_035_food101_128"])
+def test_a_name_with_another_size_than_the_row_refuses_it(name: str) -> None:
+    (row,) = predicted(f"chip,network,shape\nSTM32N6,{name},640x640x3\n")
+    assert f"its name says an input of {name.rpartition('_')[2]}, the row 640x640x3" in row["notes"]
+
+
+def test_other_numbers_of_cores_than_one_or_two_refuse_the_row() -> None:
+    one, four = predicted("chip,network,mode\nesp32s3,face_mnp,SINGLE_CORE\nesp32s3,face_mnp,QUAD_CORE\n")
+    assert one["milliseconds"]
+    assert four["notes"].startswith("rows.csv:3:18: the mode 'QUAD_CORE' is not known; ")

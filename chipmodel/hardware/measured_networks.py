@@ -157,6 +157,11 @@ class NetworkClass:
             return off
         if not self.promises:
             return f"{off}, in {families} of the {LEAST_FAMILIES} families needed"
+        return self.contradicted
+
+    @property
+    def contradicted(self) -> str:
+        """What rows say against its interval that did not make it; empty where they say nothing."""
         inside = sum(row.inside is True for row in self.blind)
         broken = f"of {len(self.blind)} added later {inside} were inside"
         return broken if self.broken else self.withdrawn
@@ -173,12 +178,12 @@ class NetworkClass:
 
     @property
     def unknown(self) -> str:
-        """Why its interval says nothing: it is too wide, or of few families, which others contradicted; empty
-        where it says something."""
+        """Why its interval says nothing: it is too wide, or others contradicted it; empty where it says
+        something."""
         low, high = self.interval
         if high > WIDEST * low:
             return f"networks with {self.kind} took {low:.2g} to {high:.2g} times as long as predicted"
-        return "" if self.promises else self.withdrawn
+        return self.contradicted
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
 
+from bench.boards import load_board
 from bench.predicted_rows import NamedRow, Prediction, named, predicted
 from chipmodel.errors import BadInput, ChipmodelError
 from chipmodel.files.csv_lines import CsvLine, read_lines
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip
 from chipmodel.hardware.measured_networks import BlindRow
 
 UNITS = {"s": Fraction(1000), "ms": Fraction(1), "us": Fraction(1, 1000)}
@@ -111,7 +111,7 @@ def recorded(rows: Iterable[TriedRow], date: str) -> dict[str, list[BlindRow]]:
     for row in rows:
         if row.found is not None and (record := row.record) is not None:
             preset = row.found.preset
-            kept = found.setdefault(preset, list(load_chip(preset).blind))
+            kept = found.setdefault(preset, list(load_board(preset).blind))
             times = record.measured, record.predicted, record.low, record.high
             kept.append(BlindRow(date, record.workload, record.kind, *times))
     return found

@@ -19,9 +19,10 @@ from statistics import fmean
 
 import numpy as np
 
-from bench.silicon import TABLES, table, write
+from bench.boards import board_names, load_board
+from bench.silicon import table, write
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import MEASURED_ENERGY, load_chip
+from chipmodel.hardware.chip_file import MEASURED_ENERGY
 from chipmodel.hardware.energy import COUNTED, STATIC
 from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits, network_rows
 from chipmodel.measured.network_prediction import (
@@ -69,10 +70,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables of all boards with energy, or of those named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("boards", nargs="*", help="names of tables, such as gap9")
-    parser.add_argument("--write", action="store_true", help="write what is found into the presets")
+    parser.add_argument("--write", action="store_true", help="write what is found into the chip files")
     asked = parser.parse_args(argv)
-    for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
-        if load_chip(board).energy:
+    for board in asked.boards or board_names():
+        if load_board(board).energy:
             if asked.write:
                 write(board, MEASURED_ENERGY, network_rows(networks(board)))
             print("\n".join(lines(board)), flush=True)
@@ -80,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def networks(board: str) -> list[MeasuredNetwork]:
     """The rows of a board in microjoules, as its preset keeps them."""
-    rows, now = measured_energies(board), free_energies(load_chip(board))
+    rows, now = measured_energies(board), free_energies(load_board(board))
     folds = folds_of(rows, now)
     return [
         MeasuredNetwork(
@@ -109,7 +110,7 @@ def measured_energies(board: str) -> list[MeasuredEnergy]:
     found: list[MeasuredEnergy] = []
     for row in table(board).rows:
         if MICROJOULES in row.cells:
-            chip = chip_of(load_chip(board), row)
+            chip = chip_of(load_board(board), row)
             planned = planned_network(row.text("workload"), chip)
             assert planned.energy is not None, board
             measured = float(row.number(MICROJOULES))
@@ -160,7 +161,7 @@ def predicted(row: MeasuredEnergy, now: Found, found: Found) -> float:
 
 def lines(board: str) -> Iterator[str]:
     """The table of one board, its errors, and the numbers of each fit."""
-    rows, now = measured_energies(board), free_energies(load_chip(board))
+    rows, now = measured_energies(board), free_energies(load_board(board))
     timed = [row.in_measured_time() for row in rows]
     folds = folds_of(rows, now)
     heads = "measured µJ | predicted µJ | ratio | held out | in its time | held out"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TextIO
 
+from bench.boards import load_board
 from bench.published_names import (
     CORE_MODES,
     EXTERNAL,
@@ -24,7 +25,7 @@ from chipmodel.errors import BadInput, ChipmodelError, Place
 from chipmodel.files.csv_lines import CsvLine, csv_line, read_lines
 from chipmodel.files.suggestions import shown
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import load_chip, with_overrides
+from chipmodel.hardware.chip_file import with_overrides
 from chipmodel.hardware.measured_networks import APART, WIDEST, NetworkClass, classes
 from chipmodel.measured.network_prediction import milliseconds, planned_program
 from chipmodel.measured.track_record import float_types, track_record
@@ -163,7 +164,7 @@ def _chip(row: NamedRow, software: str) -> tuple[Chip, str]:
         raise BadInput("the row names no chip", hint="write a preset, or the path of a chip file")
     name, *settings = preset_of(called, software)
     cells = {column: row[column] for column in row.names}
-    chip = load_chip(name)
+    chip = load_board(name)
     asked = [*settings, *settings_of(name, cells), *row["set"].split()]
     # A value that the chip file has already is the one with which its networks were measured.
     return with_overrides(chip, [each for each in asked if not chip.has(each)]), name

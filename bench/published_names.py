@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from bench.boards import board_names, load_board
 from chipmodel.errors import BadInput
 from chipmodel.files.suggestions import shown
-from chipmodel.hardware.chip_file import load_chip, preset_names
+from chipmodel.hardware.chip_file import preset_names
 from workloads.zoo import SCHEME, networks, parse_zoo_url
 from workloads.zoo.catalogue import NetworkOption
 
@@ -317,7 +318,7 @@ def preset_of(chip: str, tool: str = "") -> tuple[str, ...]:
             raise BadInput(f"no preset is about {board}: {why}", hint="give the path of a chip file of yours")
     name, *settings = _preset_of(chip)
     older = f"{name}-cubeai8"
-    if OLDER.search(tool) and older in preset_names():
+    if OLDER.search(tool) and older in board_names():
         name = older
     return name, *settings
 
@@ -328,7 +329,9 @@ def _preset_of(chip: str) -> tuple[str, ...]:
         return (chip,)
     name = re.sub(r"nucleo\W?_?", "stm32", chip.lower())
     boards = [key for key in BOARDS if re.search(_words(key), name)]
-    presets = [key for key in preset_names() if re.search(_words(key) + r"(?![a-z0-9])", name)]
+    presets = [
+        key for key in {*preset_names(), *board_names()} if re.search(_words(key) + r"(?![a-z0-9])", name)
+    ]
     found = max(boards or presets, key=len, default=None)
     return tuple(BOARDS.get(found, found).split()) if found else (chip,)
 
@@ -377,7 +380,7 @@ def settings_of(preset: str, row: Mapping[str, str]) -> Iterator[str]:
         yield f"weights.bits_per_weight={bits[1]}"
     text = " ".join(filter(None, (row.get(name) for name in ("chip", "network", "board", "tool", "note"))))
     if any(CORES.search(row.get(name) or "") for name in MODES):
-        if "npu.vector.cores" not in load_chip(preset).figures:
+        if "npu.vector.cores" not in load_board(preset).figures:
             raise BadInput(f"{preset} has no cores that share the work", hint="set another chip file")
         yield "npu.vector.cores=2"
     for chip, pattern, settings in SOFTWARE:

@@ -1,11 +1,12 @@
 """Whole networks on boards: what the presets predict by streamer ``vendor``, against published measurements.
 
-For every row of ``chipmodel/measured/tables``: measured and predicted milliseconds, their ratio, and the
-ratio of a prediction by a fit to the other families of networks; then the errors of all rows and by class.
+For every row of ``chipmodel/measured/tables`` and ``docs/examples/chips``: measured and predicted
+milliseconds, their ratio, and the ratio of a prediction by a fit to the other families of networks; then the
+errors of all rows and by class.
 Such a fit sees the networks whose tensors stay in SharedMemory, each once, and begins at powers of ten.
 
     python -m bench.silicon [--no-fit] [BOARD ...]
-    python -m bench.silicon --write [BOARD ...]     # ``measured`` in the presets
+    python -m bench.silicon --write [BOARD ...]     # ``measured`` in the chip files
     python -m bench.silicon --predict FILE.csv      # columns chip, network, shape or variant
     python -m bench.silicon --blind FILE.csv [--record DATE]    # and measured: is what nobody saw inside?
 """
@@ -22,12 +23,12 @@ from math import log10
 from pathlib import Path
 from statistics import fmean, median
 
-import chipmodel.measured
 from bench.blind import lines as blind_lines, recorded, tried
+from bench.boards import board_names, chip_path, load_board, table_path
 from bench.predicted_rows import predict
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import Chip
-from chipmodel.hardware.chip_file import BLIND, MEASURED, PRESET_FOLDER, load_chip, with_overrides
+from chipmodel.hardware.chip_file import BLIND, MEASURED, with_overrides
 from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import (
     APART,
@@ -51,8 +52,6 @@ from chipmodel.measured.network_prediction import (
     workload_of,
 )
 from chipmodel.measured.track_record import INSIDE
-
-TABLES = Path(chipmodel.measured.__file__).parent / "tables"
 
 
 def predicted_networks(table: MeasuredTable, chip: Chip) -> tuple[MeasuredNetwork, ...]:
@@ -91,10 +90,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("boards", nargs="*", help="names of tables, such as stm32n6")
     parser.add_argument("--no-fit", action="store_true", help="do not fit with families held out")
-    parser.add_argument("--write", action="store_true", help="write what is found into the presets")
+    parser.add_argument("--write", action="store_true", help="write what is found into the chip files")
     parser.add_argument("--predict", type=Path, help="predict the networks of a table, as CSV")
     parser.add_argument("--blind", type=Path, help="predict the networks of a measured table, and compare")
-    parser.add_argument("--record", metavar="DATE", help="keep the blind predictions in the presets")
+    parser.add_argument("--record", metavar="DATE", help="keep the blind predictions in the chip files")
     asked = parser.parse_args(argv)
     if asked.predict or asked.blind:
         try:
@@ -102,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         except (OSError, UnicodeError, BadInput) as error:
             parser.error(str(error))
         return
-    for board in asked.boards or sorted(path.stem for path in TABLES.glob("*.csv")):
+    for board in asked.boards or board_names():
         found, folds = networks(board, not asked.no_fit)
         if asked.write:
             write(board, MEASURED, network_rows(found))
@@ -111,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Folds]:
     """The rows of a board, as the preset of that name predicts them, and the fits without a family."""
-    read, chip = table(board), load_chip(board)
+    read, chip = table(board), load_board(board)
     rows = predicted_networks(read, chip)
     if not fitted:
         return rows, {}
@@ -195,7 +194,7 @@ def outset(chip: Chip, free: Sequence[str]) -> dict[str, Fraction]:
 
 def table(board: str) -> MeasuredTable:
     """The published rows of a board."""
-    path = TABLES / f"{board}.csv"
+    path = table_path(board)
     return read_table(path.read_text(encoding="utf-8"), path.name, None, {NETWORKS.name: NETWORKS})
 
 
@@ -232,7 +231,7 @@ def interval_lines(rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
 
 def write(board: str, key: str, table: str) -> None:
     """Write the rows of a CSV ``table`` into the preset as ``key``, the last of its fields."""
-    path = PRESET_FOLDER / f"{board}.yaml"
+    path = chip_path(board)
     kept = re.sub(rf"\n{key}: \|\n(?:  .*\n)+", "\n", path.read_text(encoding="utf-8")).rstrip("\n")
     block = "".join(f"  {line}\n" for line in table.splitlines())
     path.write_text(f"{kept}\n{key}: |\n{block}", encoding="utf-8")

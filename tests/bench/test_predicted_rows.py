@@ -75,7 +75,7 @@ def test_weights_that_internal_flash_does_not_hold_are_read_in_external_flash() 
     """The board takes 2,558 to 2,742 ms (stm32ai-modelzoo); from internal flash it would be 1,840 ms."""
     (row,) = predicted("chip,network,shape\nSTM32H747,yolov2t,224x224x3\n")
     assert 2400 < float(row["milliseconds"]) < 2900
-    assert float(row["low"]) < float(row["milliseconds"]) < float(row["high"])
+    assert (row["low"], row["high"]) == ("", "")
 
 
 def test_an_older_tool_has_a_preset_and_other_tools_twice_the_interval() -> None:

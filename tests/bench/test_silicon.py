@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from bench.accuracy import accuracies
+from bench.boards import board_names, load_board
 from bench.silicon import (
-    TABLES,
     covered,
     fitted_numbers,
     fold_lines,
@@ -17,11 +17,11 @@ from bench.silicon import (
     table,
 )
 from chipmodel.hardware.chip_file import load_chip, preset_names
-from chipmodel.hardware.measured_networks import MeasuredNetwork, NetworkTraits
+from chipmodel.hardware.measured_networks import WIDEST, MeasuredNetwork, NetworkTraits, classes
 from chipmodel.measured.network_fit import free_numbers
 from chipmodel.measured.network_prediction import workload_of
 
-BOARDS = sorted(path.stem for path in TABLES.glob("*.csv"))
+BOARDS = board_names()
 PARTS = 4
 """Parts of a table that are tested one by one, as planning some networks takes ten seconds."""
 
@@ -31,24 +31,43 @@ PARTS = 4
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_preset_keeps_every_row_of_its_table_as_it_predicts_it(board: str, part: int) -> None:
     """Where this fails: python -m bench.silicon --write BOARD."""
-    kept, read = load_chip(board).measured, table(board)
+    kept, read = load_board(board).measured, table(board)
     assert len(kept) == len(read.rows)
     asked = [workload_of(row) for row in read.rows]
     mine = {*sorted({*asked})[part::PARTS]}  # with all rows of each, as it is planned once
     own = [number for number, workload in enumerate(asked) if workload in mine]
-    found = predicted_networks(replace(read, rows=tuple(read.rows[n] for n in own)), load_chip(board))
+    found = predicted_networks(replace(read, rows=tuple(read.rows[n] for n in own)), load_board(board))
     for old, new in zip((kept[n] for n in own), found, strict=True):
         assert (old.measured, old.predicted) == pytest.approx((new.measured, new.predicted), rel=1e-4)
         assert old == replace(new, measured=old.measured, predicted=old.predicted, held_out=old.held_out)
 
 
 def test_only_presets_with_a_table_keep_rows() -> None:
-    assert [name for name in preset_names() if load_chip(name).measured] == BOARDS
+    presets = [name for name in preset_names() if load_chip(name).measured]
+    assert presets == [name for name in BOARDS if name in preset_names()]
+
+
+def test_a_board_without_a_promise_is_an_example_that_promises_nothing() -> None:
+    """Neither a mean error nor an interval."""
+    boards = [load_board(name) for name in BOARDS if name not in preset_names()]
+    assert [chip.name for chip in boards if chip.withdrawn][:3] == ["esp32p4", "mcxn947", "stm32h7"]
+    for chip in boards:
+        found = classes(chip.measured, chip.blind, chip.withdrawn).values()
+        assert not any(each.is_known for each in found)
+        assert all(each.unknown for each in found) or not chip.withdrawn
+
+
+def test_no_preset_has_an_interval_above_a_factor_of_three() -> None:
+    for name in BOARDS:
+        chip = load_board(name)
+        for each in classes(chip.measured, chip.blind, chip.withdrawn).values():
+            low, high = each.interval
+            assert each.unknown or high <= WIDEST * low
 
 
 def share_inside(boards: Sequence[str]) -> float:
     """How much of a family lies in the interval of the others of its class: the mean of all families."""
-    found = [each for board in boards for each in covered(load_chip(board).measured)]
+    found = [each for board in boards for each in covered(load_board(board).measured)]
     return sum(share * families for _, share, families in found) / sum(each[2] for each in found)
 
 
@@ -76,10 +95,10 @@ def test_intervals_hold_for_families_that_were_left_out(board: str) -> None:
 def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() -> None:
     """Those of other boards take up to minutes: python -m bench.silicon stm32n6."""
     board = "gap9"
-    kept, (found, folds) = load_chip(board).measured, networks(board, fitted=True)
+    kept, (found, folds) = load_board(board).measured, networks(board, fitted=True)
     assert [row.held_out for row in kept] == pytest.approx([row.held_out for row in found], rel=1e-4)
     heads, _, *numbers = fold_lines(folds)
-    assert heads == f"\n| family left out | `{free_numbers(load_chip(board))[0]}` |"
+    assert heads == f"\n| family left out | `{free_numbers(load_board(board))[0]}` |"
     assert {line.split(" | ")[0] for line in numbers} == {f"| {row.family}" for row in kept}
 
 
@@ -88,7 +107,7 @@ def test_what_a_preset_keeps_as_held_out_is_what_fits_without_the_family_give() 
     [("stm32n6", 4), ("stm32h7", 2), ("esp32s3", 1), ("esp32p4", 1), ("stm32l4r5", 0), ("corstone-300", 0)],
 )
 def test_numbers_that_the_chip_file_calls_fitted_are_fitted_anew(board: str, count: int) -> None:
-    assert len(fitted_numbers(load_chip(board))) == count
+    assert len(fitted_numbers(load_board(board))) == count
 
 
 def test_what_luna_arcs_says_of_its_errors_is_what_the_tables_give() -> None:

@@ -6,6 +6,7 @@ from statistics import fmean
 
 import pytest
 
+from bench.boards import load_board
 from chipmodel.api.listings import planners
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.fields import FIELDS
@@ -54,7 +55,7 @@ def test_planners_by_the_option_that_takes_them() -> None:
 
 def test_each_chip_is_a_row() -> None:
     odd = replace(LUNA_LIKE, name="odd", title="[b]odd[/b] :x:", core_mhz=Fraction(400, 3))
-    chips = [LUNA_LIKE, odd, load_chip("esp32p4")]
+    chips = [LUNA_LIKE, odd, load_board("esp32p4")]
     above, heading, _, *rows = printed(chips_page(chips))
     assert above == ["Shared", "core", "MACs a", "mean"]
     assert heading == ["name", "Memory", "MHz", "cycle", "error", "description"]

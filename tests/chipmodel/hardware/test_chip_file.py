@@ -27,9 +27,8 @@ from tests.support.mistakes import mistakes
 
 PRESETS = (
     *("alif-e7", "axi-cdma", "corstone-300", "corstone-300-64", "corstone-320", "corstone-320-lpddr5"),
-    *("ef-psram", "esp32p4", "esp32s3", "esp32s3-sram", "gap9", "gap9-psram", "imx93", "imx93-lpddr4"),
-    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32h7", "stm32h7-cubeai8", "stm32l4r5"),
-    *("stm32l4r5-cubeai8", "stm32n6", "stm32u5", "stm32u5-cubeai8"),
+    *("ef-psram", "esp32s3", "esp32s3-sram", "gap9", "gap9-psram", "imx93", "imx93-lpddr4"),
+    *("luna-arcs", "luna-csk6", "pulp-hyperbus", "stm32n6"),
 )
 
 

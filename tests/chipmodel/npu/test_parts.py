@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from bench.boards import load_board
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
@@ -80,7 +81,7 @@ CHIPS = {
     "esp-dl": load_chip("esp32s3"),
     "esp-nn": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.kernels=esp-nn")),
     "two cores": load_chip("esp32s3", (*SMALL_CACHE, "npu.vector.cores=2")),
-    "two caches": load_chip("esp32p4", (*SMALL_CACHE, "npu.vector.first_cache.bytes=1KiB")),
+    "two caches": load_board("esp32p4", (*SMALL_CACHE, "npu.vector.first_cache.bytes=1KiB")),
 }
 
 

@@ -7,6 +7,7 @@ from math import ceil
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from bench.boards import load_board
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip_file import load_chip
@@ -210,7 +211,7 @@ def test_operands_that_the_second_cache_holds_pass_the_first_one_only() -> None:
 
 def test_a_filter_that_only_the_second_cache_holds_is_read_from_it_at_every_point() -> None:
     """YOLO11's convolution with 3 x 3 kernels from 128 to 128 channels: 147,968 bytes of filter and bias."""
-    board = load_chip("esp32p4", ["npu.launch_cycles=0"]).npu
+    board = load_board("esp32p4", ["npu.launch_cycles=0"]).npu
     window = Window(10, 10, 10, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
     op = Op("op", "conv", Conv(window, 128, 128), ("x",), ("y",), ("w",))
     alone = replace(

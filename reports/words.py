@@ -223,11 +223,6 @@ def weight_memory(result: Result) -> str:
     return {"flash": "flash", "mram": "MRAM", "sram": "SRAM"}[own.kind] if own else "Psram"
 
 
-def off_chip(result: Result) -> str:
-    """What all transfers come from or go to: Psram, unless the weights have a memory of their own."""
-    return "Off-chip" if result.chip.weights or result.chip.memories else "Psram"
-
-
 def shortened(names: Sequence[str], most: int = 6) -> str:
     """The first ``most`` names, and how many more there are."""
     return listed(names, most)

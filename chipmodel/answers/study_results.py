@@ -264,39 +264,15 @@ PARTS = ("packer", "merge", "streamer", "cascade")
 def planner_label(
     points: Sequence[Point], parts: Sequence[str] = PARTS, default: str = "packer"
 ) -> Callable[[Row], str]:
-    """A function that names a row's planner by those of ``parts`` that vary, and by its limits where one
-    planner has the same question with several."""
+    """A function that names a row's planner by those of ``parts`` that vary."""
     names = varied(points, *parts) or [default]
-    limits = _several_limits(points)
-
-    def label(row: Row) -> str:
-        point = row.point
-        parts = [_part(point, name) for name in names]
-        return JOIN.join([part for part in parts if part] + ([limit_text(point)] if limits else []))
-
-    return label
+    return lambda row: JOIN.join(filter(None, (_part(row.point, name) for name in names)))
 
 
 def _part(point: Point, name: str) -> str:
     """A setting in a planner's name."""
     value = str(getattr(point, name))
     return f"cascades {value}" if name == "cascade" and value else value
-
-
-def _several_limits(points: Iterable[Point]) -> bool:
-    seen: dict[tuple[object, ...], tuple[object, ...]] = {}
-    for p in points:
-        key = (p.workload, p.chip, p.overrides, p.seed, p.packer, p.merge, p.streamer, p.cascade)
-        if seen.setdefault(key, (p.time_limit, p.node_limit)) != (p.time_limit, p.node_limit):
-            return True
-    return False
-
-
-def limit_text(point: Point) -> str:
-    """The limits of a point's search in words."""
-    texts = [] if point.time_limit is None else [f"{point.time_limit:g} s"]
-    texts += [] if point.node_limit is None else [f"{point.node_limit:,} nodes"]
-    return ", ".join(texts) or "default limits"
 
 
 def failures(study: StudyResults) -> list[tuple[str, list[Row]]]:

@@ -1,4 +1,4 @@
-"""The answer to one packing problem: in words, as JSON values, for the terminal, and as a page."""
+"""The answer to one packing problem: in words, and as tables with the map of memory over time."""
 
 from __future__ import annotations
 
@@ -7,29 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import hull
 from chipmodel.model.live_sets import highest_live_bytes
-from chipmodel.model.plan import Buffer, Problem
+from chipmodel.model.plan import Problem
 from reports.packing_map import MOST_BOXES, packing_map
-from reports.page_parts import SummaryTile
-from reports.template import PageScript, PlotlyPlace, render
-from reports.terminal_table import Console, FigureRow, figures_table, print_line
-from reports.words import count, percent, plural, ratio, shortened, size
+from reports.page_parts import PageChart, PageTable, TablePage
+from reports.words import count, exact_size, percent, plural, ratio, size
 
 SHOWN_NAMES = 8
-"""Names of buffers that the terminal lists."""
-
-
-def verdict(answer: PackingAnswer) -> str:
-    """The status in one to three words."""
-    if answer.status == "unknown":
-        return "not decided"
-    if answer.status == "infeasible":
-        return "does not fit"
-    return "optimal" if answer.status == "optimal" else "fits"
-
-
-def exact_size(total: int) -> str:
-    """``1.50 KiB (1,536 B)``, or bytes alone below 1 KiB."""
-    return size(total) if abs(total) < 1024 else f"{size(total)} ({count(total)} B)"
+"""Buffers that the terminal lists."""
+PLAIN: Mapping[str, str] = {
+    ">alignment": "1", ">lifetimes": "1", "pinned": "", "memory": "", "colocated with": ""
+}  # fmt: skip
+"""What most buffers have in a column that is left out where all have it."""
 
 
 def headline(answer: PackingAnswer) -> str:
@@ -77,102 +65,71 @@ def grounds(answer: PackingAnswer) -> str:
     return "a plan that passes the check" if answer.fits else "nothing is proven"
 
 
-def print_packing(answer: PackingAnswer, console: Console) -> None:
-    """Print the answer to ``console`` on one screen, readable at 80 columns and without colour."""
-    style = "bold green" if answer.fits else "bold red" if answer.status == "infeasible" else "bold yellow"
-    print_line(console, (answer.source, "bold"), ": ", (verdict(answer), style))
-    print_line(console, headline(answer))
-    console.print()
-    time = ("time", f"{answer.seconds:.3f}", "s", f"packer {answer.packer}")
-    console.print(figures_table({"": [*_rows(answer), time]}))
-    for label, text in _remarks(answer):
-        print_line(console, (f"{label}: ", "bold"), text)
+def page(answer: PackingAnswer) -> TablePage:
+    """Figures, the buffers that decide, every buffer, and the map of memory over time."""
+    boxes = sum(len(b.live) for b in answer.problem.buffers if b.bytes) if answer.plan else 0
+    most = f" At most the {count(MOST_BOXES)} largest are drawn." if boxes > MOST_BOXES else ""
+    told = (
+        "Every box is a buffer: its width is its lifetime, its height its size, its position its offset; a "
+        f"darker one is larger. Point at a box for its buffer.{most} "
+        if boxes
+        else ""
+    )
+    chart = PageChart(
+        "map",
+        "Memory over time",
+        f"{told}The curve is the sum of the sizes of all buffers alive at each time: no plan can have a peak "
+        "below its highest point.",
+        packing_map(answer),
+    )
+    columns = _columns(answer)
+    tables = (
+        PageTable("figures", "Figures", ("figure", ">B", "remark"), _figures(answer)),
+        _deciding(answer),
+        PageTable("problem", "Problem", ("what", "which"), _facts(answer), most=0),
+        PageTable(
+            "buffers",
+            "Buffers",
+            tuple(columns),
+            list(zip(*columns.values(), strict=True)),
+            "Max live: the most bytes alive at any time of the buffer's lifetime, itself included.",
+            most=0,
+        ),
+    )
+    status = f"Status {answer.status}, by packer {answer.packer}: {grounds(answer)}."
+    return TablePage("pack", answer.source, "", (headline(answer), status), tables, (chart,))
 
 
-def _rows(answer: PackingAnswer) -> list[FigureRow]:
-    rows: list[FigureRow] = []
+def _figures(answer: PackingAnswer) -> list[tuple[str, str, str]]:
+    rows: list[tuple[str, str, str]] = []
     capacity = answer.problem.capacity
     if answer.peak is not None:
-        gap = percent(answer.gap or 0.0)
-        rows.append(("peak", count(answer.peak), "B", "; ".join(filter(None, (f"gap {gap}", answer.arena)))))
-    rows.append(("lower bound", count(answer.lower_bound), "B", ""))
+        gap = f"gap {percent(answer.gap or 0.0)}"
+        rows.append(("peak", count(answer.peak), "; ".join(filter(None, (gap, answer.arena)))))
+    rows.append(("lower bound", count(answer.lower_bound), ""))
     if capacity is not None:
         free = "" if answer.peak is None or not answer.fits else f"{count(capacity - answer.peak)} B free"
-        rows.append(("capacity", count(capacity), "B", free))
+        rows.append(("capacity", count(capacity), free))
     live = answer.live_set
     if live is not None:
-        when = f"{len(live.buffers):,} buffers at [{live.start}, {live.stop})"
-        rows.append(("largest live set", count(live.bytes), "B", when))
+        when = f"{plural(len(live.buffers), 'buffer')} at [{live.start}, {live.stop})"
+        rows.append(("largest live set", count(live.bytes), when))
     total = sum(b.bytes for b in answer.problem.buffers)
-    rows.append(("sum of sizes", count(total), "B", f"{count(len(answer.problem.buffers))} buffers"))
-    return rows
+    return [*rows, ("sum of sizes", count(total), plural(len(answer.problem.buffers), "buffer"))]
 
 
-def _remarks(answer: PackingAnswer) -> list[tuple[str, str]]:
-    remarks = [(f"Reason for status {answer.status}", grounds(answer))]
-    if answer.unplaceable:
-        names = _named(answer.unplaceable)
-        remarks.append((f"Cannot be placed together ({len(answer.unplaceable):,})", names))
-    live = answer.live_set
-    if live is not None:
-        remarks.append((f"Alive at {live.start} ({len(live.buffers):,})", _named(live.buffers)))
-    return remarks
-
-
-def _named(buffers: tuple[Buffer, ...]) -> str:
-    return shortened([f"{b.name} ({count(b.bytes)} B)" for b in buffers], SHOWN_NAMES)
-
-
-FIRST_ROWS = 500
-"""Rows of the table in the HTML; the script adds the others, because thousands take a browser seconds."""
-SHOWN_ALIVE = 12
-"""Buffers of the largest live set that are listed."""
-PLAIN: Mapping[str, int | str] = {
-    "alignment": 1, "lifetimes": 1, "pinned": "", "memory": "", "colocated with": ""
-}  # fmt: skip
-"""What most buffers have in a column that is left out where all have it."""
-WORDS = ("id", "pinned", "memory", "colocated with")
-"""Columns of texts."""
-
-
-def render_packing(answer: PackingAnswer, plotly: PlotlyPlace = "inside") -> str:
-    """The page as text, with Plotly's script in it or beside it; it does not depend on how long the packer
-    took."""
-    problem = answer.problem
-    columns = _columns(answer)
-    live, chart = answer.live_set, packing_map(answer)
-    tiles = [
-        SummaryTile(label.capitalize(), f"{number} {unit}", told)
-        for label, number, unit, told in _rows(answer)
-    ]
-    heads = [[name, name not in WORDS] for name in columns]
-    values: dict[str, object] = {
-        "answer": answer,
-        "verdict": verdict(answer),
-        "tone": "good" if answer.fits else "bad" if answer.status == "infeasible" else "open",
-        "headline": headline(answer),
-        "tiles": tiles,
-        "facts": _facts(answer),
-        "live": live,
-        "chart": chart,
-        "boxes": sum(len(b.live) for b in problem.buffers if b.bytes) if answer.plan else 0,
-        "most_boxes": MOST_BOXES,
-        "alive": [] if live is None else live.buffers[:SHOWN_ALIVE],
-        "columns": heads,
-        "rows": list(zip(*(each[:FIRST_ROWS] for each in columns.values()), strict=True)),
-        "total": len(problem.buffers),
-    }
-    charts = {"map": chart.figure} if chart else {}
-    # By column, because that is shorter.
-    data = {"table": {"columns": heads, "values": list(columns.values())}, "charts": charts}
-    script = PageScript(("charts.js", "packing.js"), data, plotly if charts else "none")
-    return render("packing.html.j2", values, ("page.css", "packing.css"), script)
+def _deciding(answer: PackingAnswer) -> PageTable:
+    """The buffers that alone do not fit or, where there are none, those of the largest live set."""
+    buffers, title = answer.unplaceable, f"Cannot be placed together: {len(answer.unplaceable):,} buffers"
+    if not buffers and (live := answer.live_set):
+        buffers, title = live.buffers, f"Alive together: {plural(len(live.buffers), 'buffer')}"
+    rows = [(b.name, count(b.bytes), " ".join(f"[{s.start}, {s.stop})" for s in b.live)) for b in buffers]
+    return PageTable("together", title, ("id", ">B", "lifetime"), rows, most=SHOWN_NAMES)
 
 
 def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     problem = answer.problem
-    facts = [("Status", answer.status), ("Reason", grounds(answer)), ("Packer", answer.packer)]
-    facts += [(f"Memory {m.name}", f"{count(m.start)} to {count(m.stop)} B") for m in problem.memories]
+    facts = [(f"memory {m.name}", f"{count(m.start)} to {count(m.stop)} B") for m in problem.memories]
     pins = sum(b.pinned is not None for b in problem.buffers)
     constraints = [
         (f"{count(pins)} pinned", pins),
@@ -182,40 +139,36 @@ def _facts(answer: PackingAnswer) -> list[tuple[str, str]]:
     ]
     words = ", ".join(words for words, number in constraints if number)
     if words:
-        facts.append(("Constraints", words))
-    return facts + [("Note", note) for note in answer.notes]
+        facts.append(("constraints", words))
+    return facts + [("note", note) for note in answer.notes]
 
 
-def _columns(answer: PackingAnswer) -> dict[str, Sequence[int | str]]:
+def _columns(answer: PackingAnswer) -> dict[str, Sequence[str]]:
     """The columns that every table has, and those of the constraints that some buffer has."""
     problem = answer.problem
     buffers = problem.buffers
-    placed: dict[str, Sequence[int | str]] = {}
+    placed: dict[str, Iterable[str]] = {}
     memories = [""] * len(buffers)
     if answer.plan is not None:
         offsets = [answer.plan.offsets[b.name] for b in buffers]
         ends = [offset + b.bytes for offset, b in zip(offsets, buffers, strict=True)]
-        placed = {"offset": offsets, "end": ends}
+        placed = {">offset": map(count, offsets), ">end": map(count, ends)}
         memories = [_memory_name(problem, *at) for at in zip(offsets, ends, strict=True)]
-    columns: dict[str, Sequence[int | str]] = {
-        "#": range(1, len(buffers) + 1),
+    columns: dict[str, Iterable[str]] = {
         "id": [b.name for b in buffers],
-        "bytes": [b.bytes for b in buffers],
+        ">bytes": [count(b.bytes) for b in buffers],
         **placed,
-        "lower": [hull(b.live).start for b in buffers],
-        "upper": [hull(b.live).stop for b in buffers],
-        "max live B": highest_live_bytes(problem, answer.curve),
-        "alignment": [b.alignment for b in buffers],
-        "lifetimes": [len(b.live) for b in buffers],
+        ">lower": [count(hull(b.live).start) for b in buffers],
+        ">upper": [count(hull(b.live).stop) for b in buffers],
+        ">max live B": map(count, highest_live_bytes(problem, answer.curve)),
+        ">alignment": [count(b.alignment) for b in buffers],
+        ">lifetimes": [count(len(b.live)) for b in buffers],
         "pinned": ["" if b.pinned is None else "pinned" for b in buffers],
         "memory": memories,
         "colocated with": [_group(problem, b.name) for b in buffers],
     }
-    return {
-        name: list(values)
-        for name, values in columns.items()
-        if name not in PLAIN or any(value != PLAIN[name] for value in values)
-    }
+    listed = {name: list(values) for name, values in columns.items()}
+    return {name: values for name, values in listed.items() if {*values} != {PLAIN.get(name)}}
 
 
 def _group(problem: Problem, name: str) -> str:

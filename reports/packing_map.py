@@ -14,8 +14,8 @@ from reports.chart import Chart, Style, axis, bars, labelled, series, told
 from reports.colours import BLUE, VERMILION
 from reports.words import count, ratio, size
 
-MapBox = tuple[int, Buffer, Interval]
-"""The number of a buffer in the page's table, the buffer, and one of its lifetimes."""
+MapBox = tuple[Buffer, Interval]
+"""A buffer, and one of its lifetimes."""
 RAMP = ("#fde0a5", "#fbc571", "#f6a75a", "#e58a54", "#cb7053", "#ab5c55")
 """Colours from the smallest buffers to the largest, on each of which black is readable."""
 EDGES = {"": ("paper", 0.5), "pinned": ("ink", 1.5), "unplaceable": (VERMILION, 2)}
@@ -77,31 +77,28 @@ def _boxes(answer: PackingAnswer) -> Iterator[dict[str, Any]]:
     if answer.plan is None:
         return
     offsets, unplaceable = answer.plan.offsets, set(answer.explanation)
-    boxes = [
-        (row, b, span) for row, b in enumerate(answer.problem.buffers) for span in merged(b.live) if b.bytes
-    ]
-    boxes.sort(key=lambda box: -box[1].bytes * len(box[2]))
+    boxes = [(b, span) for b in answer.problem.buffers for span in merged(b.live) if b.bytes]
+    boxes.sort(key=lambda box: -box[0].bytes * len(box[1]))
     kinds: dict[str, list[MapBox]] = {kind: [] for kind in EDGES}
-    for box in sorted(boxes[:MOST_BOXES], key=lambda box: -box[1].bytes):
-        pinned = "" if box[1].pinned is None else "pinned"
-        kinds["unplaceable" if box[1].name in unplaceable else pinned].append(box)
-    sizes = [log2(b.bytes) for _, b, _ in boxes] or [0.0]
+    for box in sorted(boxes[:MOST_BOXES], key=lambda box: -box[0].bytes):
+        pinned = "" if box[0].pinned is None else "pinned"
+        kinds["unplaceable" if box[0].name in unplaceable else pinned].append(box)
+    sizes = [log2(b.bytes) for b, _ in boxes] or [0.0]
     for kind, members in kinds.items():
         edge, width = EDGES[kind]
-        lows = [offsets[b.name] for _, b, _ in members]
-        shares = [ratio(log2(b.bytes) - min(sizes), max(sizes) - min(sizes)) for _, b, _ in members]
+        lows = [offsets[b.name] for b, _ in members]
+        shares = [ratio(log2(b.bytes) - min(sizes), max(sizes) - min(sizes)) for b, _ in members]
         colours = [RAMP[round(share * (len(RAMP) - 1))] for share in shares]
         marker = {"color": colours, "line": {"color": edge, "width": width}}
         if members:
             yield bars(
-                [(span.start, len(span)) for _, _, span in members],
-                [low + b.bytes / 2 for (_, b, _), low in zip(members, lows, strict=True)],
-                [b.bytes for _, b, _ in members],
+                [(span.start, len(span)) for _, span in members],
+                [low + b.bytes / 2 for (b, _), low in zip(members, lows, strict=True)],
+                [b.bytes for b, _ in members],
                 marker,
-                [b.name for _, b, _ in members] if len(boxes) <= MOST_NAMED else None,
+                [b.name for b, _ in members] if len(boxes) <= MOST_NAMED else None,
                 showlegend=False,
-                customdata=[row for row, _, _ in members],
-                **told([_title(b, low, span) for (_, b, span), low in zip(members, lows, strict=True)]),
+                **told([_title(b, low, span) for (b, span), low in zip(members, lows, strict=True)]),
             )
 
 

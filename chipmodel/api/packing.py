@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 from chipmodel.answers.packing import PackingAnswer
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Telling, ToldAnswer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import Cancel, Progress, TimeLimit, observing
 from chipmodel.comparison.packing import checked_answer
 from chipmodel.errors import BadInput
 from chipmodel.files.csv_lines import csv_line
-from chipmodel.files.document import document
 from chipmodel.files.sizes import parse_bytes
 from chipmodel.files.suggestions import shown
 from chipmodel.model.plan import Memory, PackingTable, Problem, Status
 from chipmodel.pipeline.choices import PACK_SECONDS, PACKING_PACKER
 from chipmodel.records import dataclass
-from reports.packing import headline, print_packing, render_packing
-from reports.terminal_table import Console
+from reports.packing import headline, page
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.core.outcome import MOST_NODES, MOST_SECONDS, MOST_SEED, Limits
 from workloads.packing.guillotine import SCHEME, guillotine_table
@@ -42,12 +40,13 @@ PackingSource: TypeAlias = str | Path | PackingTable | Problem | Sequence[Buffer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Packing(PageAnswer):
+class Packing(ToldAnswer):
     """Offsets, checked, with a lower bound on the peak. ``answer`` has every detail."""
 
     answer: PackingAnswer
     table: PackingTable
     """The problem that was packed."""
+    telling = Telling(headline, page)
 
     @property
     def fits(self) -> bool:
@@ -79,14 +78,6 @@ class Packing(PageAnswer):
         """Offsets in bytes, by the name of the buffer; empty without a plan."""
         return self.answer.plan.offsets if self.answer.plan else {}
 
-    def headline(self) -> str:
-        """Peak and bound in a sentence."""
-        return headline(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document of ``chipmodel pack --json``."""
-        return document(self.answer)
-
     def to_csv(self) -> str:
         """The rows with a column of offsets. Raises BadInput where there is no plan that fits."""
         if self.answer.plan is None or not self.fits:
@@ -105,14 +96,6 @@ class Packing(PageAnswer):
             }
             for buffer in self.answer.problem.buffers
         ]
-
-    def to_html(self) -> str:
-        """The page with the memory map."""
-        return render_packing(self.answer)
-
-    def print_on(self, console: Console) -> None:
-        """Print the answer on a console of rich, as the command line does."""
-        print_packing(self.answer, console)
 
 
 @checked

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from chipmodel.api.answer import PageAnswer, TableAnswer
-    from chipmodel.api.packing import Packing
 
 
 Output = tuple[str | None, Callable[[], Content]]
@@ -31,7 +30,7 @@ class AnswerFiles:
     json_file: str | None
     html_file: str | None
 
-    def give(self, answer: TableAnswer | Packing, *others: Output) -> None:
+    def give(self, answer: TableAnswer, *others: Output) -> None:
         """Write the files of the answer and ``others``, all or none, then the answer on stdout."""
         self.write(answer, *others)
         show(self.json_file, answer.to_json, answer.print_on)

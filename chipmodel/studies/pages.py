@@ -23,8 +23,9 @@ from chipmodel.studies.study_file import Study, parse_study
 from chipmodel.studies.task import PointTask
 from chipmodel.studies.workload import load_workload
 from dma.residency.fitted import fitted
-from reports.packing import render_packing
+from reports import packing
 from reports.run.page import render_page
+from reports.table_page import render_tables
 
 MOST_PAGES = 1_000
 """Without a choice of points: a page has some 0.1 MB."""
@@ -69,7 +70,7 @@ def page_of(task: PointTask) -> str:
     """The point planned with the study's limits, as a page beside Plotly's script."""
     workload = load_workload(task.source)
     if isinstance(workload, PackingTable):
-        return render_packing(pack_task(task, workload), plotly="beside")
+        return render_tables(packing.page(pack_task(task, workload)), plotly="beside")
     assert task.chip is not None, "a program runs on a chip"
     result = _result(task, fitted(compiled(workload, task.chip), task.chip), task.chip)
     return render_page(with_unmerged(result, task.point.packer), plotly="beside")

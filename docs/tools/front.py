@@ -39,8 +39,8 @@ ROWS = {
     "free-list": Row(
         "Free list (CN, 2022): its six ops",
         "chipmodel pack workloads/packing-six-ops.csv --packer free-list",
-        r"^  peak +([\d,]+ B)",
-        "{0}, as in its text",
+        r"^ peak +([\d,]+) ",
+        "{0} B, as in its text",
     ),
     "tiers": Row(
         "Memory tiers (CN, 2022): initial rule, then search",

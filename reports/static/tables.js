@@ -1,4 +1,20 @@
 "use strict";
+// A table whose heads are buttons: numbers sort from the largest first, texts from A, and the other way at the next
+// click. numeric(column) says which; sorted(column, sign, compare) puts the rows in order, with sign -1 for the largest first.
+const sortable = (table, numeric, sorted) => {
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  const sort = (head) => {
+    const numbers = numeric(head.cellIndex);
+    const [one, two] = numbers ? ["descending", "ascending"] : ["ascending", "descending"];
+    const direction = head.getAttribute("aria-sort") === one ? two : one;
+    for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", direction);
+    sorted(head.cellIndex, direction === "ascending" ? 1 : -1, numbers ? (a, b) => a - b : collator.compare);
+  };
+  for (const button of table.tHead.querySelectorAll("button")) {
+    button.addEventListener("click", () => sort(button.parentElement));
+  }
+};
 // Buttons below each table save what it shows as CSV or JSON: rows that a filter hides are left out, and it is said so.
 // A table that has made only its first rows makes all at the event "complete".
 (() => {
@@ -32,8 +48,26 @@
     const rows = `${shown.length.toLocaleString("en")} row${shown.length === 1 ? "" : "s"}`;
     said.textContent = shown.length < all.length ? `${rows} saved, without ${(all.length - shown.length).toLocaleString("en")} that the filter hides` : `${rows} saved`;
   };
+  // The heads of a table of many rows sort it, unless the page sorts it itself.
+  const MANY = 8, UNITS = { KiB: 2 ** 10, MiB: 2 ** 20 };
+  const amount = (said) => (Number.parseFloat(said.replaceAll(",", "").replace("\u2212", "-")) || 0) * (UNITS[said.split(" ")[1]] ?? 1);
+  const sortRows = (table) => {
+    const body = table.tBodies[0], rows = [...body.rows], heads = [...headsOf(table)];
+    for (const head of heads) {
+      const button = Object.assign(document.createElement("button"), { type: "button" });
+      button.append(...head.childNodes);
+      head.append(button);
+    }
+    table.classList.add("sortable");
+    const numeric = (column) => heads[column].classList.contains("num");
+    sortable(table, numeric, (column, sign, compare) => {
+      const value = ({ cells }) => (numeric(column) ? amount(text(cells[column])) : text(cells[column]));
+      body.append(...rows.toSorted((a, b) => sign * compare(value(a), value(b))));
+    });
+  };
   for (const table of document.querySelectorAll("main table")) {
     if (!table.tHead || table.closest(".diff, [hidden]")) continue;
+    if (table.classList.contains("planners") && table.tBodies[0].rows.length > MANY) sortRows(table);
     const line = document.createElement("p"), said = document.createElement("output");
     line.className = "save";
     for (const kind of Object.keys(KINDS)) {

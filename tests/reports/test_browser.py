@@ -14,12 +14,21 @@ import chipmodel as cm
 from chipmodel.answers.study_results import StudyResults
 from chipmodel.api.check import Verification
 from chipmodel.api.listings import planners
-from reports import arena, budget, compare as comparison, decode, explanation, memory, sensitivity, validation
+from reports import (
+    arena,
+    budget,
+    compare as comparison,
+    decode,
+    explanation,
+    memory,
+    packing,
+    sensitivity,
+    validation,
+)
 from reports.chart import in_light
 from reports.diff import page as difference
 from reports.diff.difference import compare_results
 from reports.lists import chip_page, planners_page
-from reports.packing import render_packing
 from reports.run.page import render_page
 from reports.study.page import render_study
 from reports.table_page import render_tables
@@ -48,9 +57,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "study of designs": lambda: render_study(designs()),
     "study of many points": lambda: render_study(many(40)),
     "study without an answer": lambda: render_study(StudyResults("none", (), points=3)),
-    "packing that fits": lambda: render_packing(ANSWER),
-    "packing that does not": lambda: render_packing(INFEASIBLE),
-    "empty packing": lambda: render_packing(EMPTY),
+    "packing that fits": lambda: render_tables(packing.page(ANSWER)),
+    "packing that does not": lambda: render_tables(packing.page(INFEASIBLE)),
+    "empty packing": lambda: render_tables(packing.page(EMPTY)),
     "comparison": lambda: render_tables(comparison.page(COMPARISON)),
     "difference": lambda: render_tables(difference.page(compare_results(A, B))),
     "difference of clocks": lambda: render_tables(

@@ -27,7 +27,7 @@ def test_columns_may_have_the_names_of_minimalloc() -> None:
     packing = cm.pack([{"buffer": "a", "start": 0, "end": 2, "size": "4KiB"}])
     (buffer,) = packing.answer.problem.buffers
     assert (buffer.live[0].stop, buffer.bytes) == (3, 4096)
-    assert packing.headline().startswith("1 buffer fits in 4.0 KiB")
+    assert packing.headline().startswith("1 buffer fits in 4,096 B")
 
 
 def test_progress_hears_of_the_search() -> None:

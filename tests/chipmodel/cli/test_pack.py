@@ -85,7 +85,7 @@ def test_one_byte_less_is_proven_not_to_fit_and_says_why(
     assert not made.exists()
     code, out, err = run_pack(example, "--capacity", "9", "-o", made)
     assert code == 1
-    assert "does not fit" in out
+    assert "Status infeasible" in out
     assert "Cannot be placed together" in out
     assert "does not fit" in err
     assert "is not written" in err

@@ -1,6 +1,5 @@
 """The answer to a packing problem: JSON, words, terminal, and the page as text."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,9 @@ from chipmodel.answers.packing import PackingAnswer
 from chipmodel.files.document import document
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
-from reports.packing import grounds, headline, print_packing, render_packing, verdict
+from reports.packing import grounds, headline, page
+from reports.table_page import render_tables
+from reports.terminal_page import print_tables
 from tests.reports.console import on_console
 from tests.reports.pages import read
 
@@ -42,7 +43,7 @@ EMPTY = PackingAnswer("none.csv", Problem(()), "exact", "optimal", Plan({}), 0, 
 
 
 def printed(answer: PackingAnswer, width: int = 80) -> str:
-    return on_console(lambda console: print_packing(answer, console), width)
+    return on_console(lambda console: print_tables(page(answer), console), width)
 
 
 def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:
@@ -59,35 +60,24 @@ def test_without_a_plan_there_is_no_peak_and_no_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "word", "words"),
+    ("answer", "words"),
     [
         (
             ANSWER,
-            "fits",
-            "4 buffers fit in 93.3 KiB (95,536 B), 47.8% of 195.3 KiB (200,000 B); a plan with 24.9 KiB",
+            "4 buffers fit in 95,536 B (93.3 KiB), 47.8% of 200,000 B (195.3 KiB); a plan with 24.9 KiB",
         ),
-        (OPTIMAL, "optimal", "4 buffers fit in 93.3 KiB (95,536 B); no plan needs less."),
-        (INFEASIBLE, "does not fit", "2 of them with 68.4 KiB (70,000 B) are alive at once"),
-        (
-            replace(INFEASIBLE, problem=replace(PROBLEM, capacity=90_000)),
-            "does not fit",
-            "fits 87.9 KiB (90,000 B).",
-        ),
-        (
-            replace(INFEASIBLE, problem=replace(PROBLEM, capacity=None)),
-            "does not fit",
-            "keeps all constraints",
-        ),
-        (UNKNOWN, "not decided", "it is not proven that there is none. The best one found needs 93.3 KiB"),
-        (replace(UNKNOWN, plan=None), "not decided", "it is not proven that there is none."),
-        (EMPTY, "optimal", "0 buffers fit in 0 B; no plan needs less."),
+        (OPTIMAL, "4 buffers fit in 95,536 B (93.3 KiB); no plan needs less."),
+        (INFEASIBLE, "2 of them with 70,000 B (68.4 KiB) are alive at once"),
+        (replace(INFEASIBLE, problem=replace(PROBLEM, capacity=90_000)), "fits 90,000 B (87.9 KiB)."),
+        (replace(INFEASIBLE, problem=replace(PROBLEM, capacity=None)), "keeps all constraints"),
+        (UNKNOWN, "it is not proven that there is none. The best one found needs 95,536 B (93.3 KiB)"),
+        (replace(UNKNOWN, plan=None), "it is not proven that there is none."),
+        (EMPTY, "0 buffers fit in 0 B; no plan needs less."),
     ],
 )
-def test_the_answer_in_words(answer: PackingAnswer, word: str, words: str) -> None:
-    assert verdict(answer) == word
+def test_the_answer_in_words(answer: PackingAnswer, words: str) -> None:
     assert words in headline(answer)
-    assert grounds(answer)
-    assert word in printed(answer)
+    assert f"Status {answer.status}, by packer exact: {grounds(answer)}." in " ".join(printed(answer).split())
 
 
 def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
@@ -95,28 +85,28 @@ def test_the_summary_is_narrow_and_takes_names_as_they_are() -> None:
         text = printed(answer)
         assert max(map(len, text.splitlines())) <= 80
     assert "[bold]alias[/]" in printed(replace(ANSWER, problem=Problem(BUFFERS[3:])))
-    assert "Cannot be placed together (2): in (40,000 B)" in printed(INFEASIBLE)
+    assert "Cannot be placed together: 2 buffers" in printed(INFEASIBLE)
+    assert "40,000   [0, 5)" in printed(INFEASIBLE)
 
 
 def test_names_are_text_and_never_markup() -> None:
     for answer in (ANSWER, INFEASIBLE):
-        reader = read(render_packing(answer))
+        reader = read(render_tables(page(answer)))
         assert [tag for tag, _ in reader.tags].count("script") == 4
         assert EVIL in "".join(reader.text)
 
 
 def test_every_constraint_and_reason_is_named() -> None:
-    text = re.sub(r"\s+", " ", "".join(read(render_packing(ANSWER)).text))
+    text = "".join(read(render_tables(page(ANSWER))).text)
     for words in (
         "1 pinned",
-        "1 colocated group ",
+        "1 colocated group",
         "65,536 to 200,000 B",
         "a plan that passes the check",
         "slow",
     ):
         assert words in text
-    assert "a live set" in "".join(read(render_packing(OPTIMAL)).text)
-    assert "These 2 buffers alone do not fit" in "".join(read(render_packing(INFEASIBLE)).text)
+    assert "a live set" in "".join(read(render_tables(page(OPTIMAL))).text)
 
 
 def many(n: int) -> PackingAnswer:

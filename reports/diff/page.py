@@ -13,12 +13,9 @@ from reports.diff.words import (
     total_rows,
 )
 from reports.page_parts import PageChart, PageTable, TablePage
-from reports.words import count, plural
 
-MOST_OPS = 50
-"""Rows of the table of ops."""
 SHOWN_OPS = 12
-"""The same on the terminal."""
+"""Rows of the table of ops on the terminal."""
 
 
 def page(diff: RunDifference) -> TablePage:
@@ -37,7 +34,7 @@ def page(diff: RunDifference) -> TablePage:
 
 def _chart(diff: RunDifference) -> PageChart:
     bands = (
-        " The bands between the runs are the ops that changed most, numbered as in the table of ops."
+        " The bands between the runs are the ops that changed most: point at one for its name."
         if diff.a.cores == diff.b.cores == 1
         else ""
     )
@@ -51,12 +48,7 @@ def _chart(diff: RunDifference) -> PageChart:
 
 
 def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
-    left_out = diff.ops[MOST_OPS:]
-    together = signed(sum(op.cycles for op in left_out))
-    remarks = [f"{signed(diff.rest)} cycles belong to no op."] if diff.rest else []
-    if left_out:
-        remarks.append(f"And {plural(len(left_out), 'more op')}, together {together} cycles.")
-    rows = enumerate(map(op_row, diff.ops[:MOST_OPS]), 1)
+    remark = f"{signed(diff.rest)} cycles belong to no op." if diff.rest else ""
     return (
         PageTable(
             "causes",
@@ -74,10 +66,10 @@ def _changes(diff: RunDifference) -> tuple[PageTable, ...]:
         PageTable(
             "ops",
             "Ops that changed",
-            ("op", ">#", ">cycles", "mainly", ">loaded B", ">stored B"),
-            [(name, count(number), *cells) for number, (name, *cells) in rows],
+            ("op", ">cycles", "mainly", ">loaded B", ">stored B"),
+            list(map(op_row, diff.ops)),
             "The largest changes first.",
-            remark=" ".join(remarks),
+            remark=remark,
             most=SHOWN_OPS,
         ),
     )

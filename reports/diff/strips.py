@@ -18,8 +18,6 @@ MOST_BANDS = 40
 """Ops that are followed from one run to the other."""
 SHARED = 400
 """Ops that take less than this part of the longer run share a bar with their neighbours."""
-NUMBERED = 80
-"""An op that takes less than this part of it has no number in the chart."""
 HEIGHT, WAIT = 0.9, 0.45
 """Heights of the bars of an op that computes, and of one that waits, where a lane has 1."""
 LANE, FRAME = 44, 110
@@ -136,16 +134,14 @@ def _by_cause(strip_bars: Sequence[StripBar]) -> Iterator[dict[str, Any]]:
 
 
 def _bands(diff: RunDifference, spans: Mapping[str, Spans]) -> Iterator[dict[str, Any]]:
-    """The ops of both runs that changed most, the widest behind, and their numbers in the table of ops."""
+    """The ops of both runs that changed most, the widest behind."""
     top, bottom = 2.6, 1.4
     followed = [
-        (number, op, spans["A"][op.op], spans["B"][op.op])
-        for number, op in enumerate(diff.ops[:MOST_BANDS], 1)
-        if op.presence == "both"
+        (op, spans["A"][op.op], spans["B"][op.op]) for op in diff.ops[:MOST_BANDS] if op.presence == "both"
     ]
-    followed.sort(key=lambda each: each[2][0] - each[2][1] + each[3][0] - each[3][1])
+    followed.sort(key=lambda each: each[1][0] - each[1][1] + each[2][0] - each[2][1])
     named: set[str] = set()
-    for _, op, (a, a_stop), (b, b_stop) in followed:
+    for op, (a, a_stop), (b, b_stop) in followed:
         kind = "more" if b_stop - b > a_stop - a else "less"
         words, colour = KINDS[kind]
         yield {
@@ -162,11 +158,3 @@ def _bands(diff: RunDifference, spans: Mapping[str, Spans]) -> Iterator[dict[str
             "text": escape(f"{op.op}: {signed(op.cycles)} cycles"),
         }
         named.add(kind)
-    least = float(max(diff.a.milliseconds, diff.b.milliseconds)) / NUMBERED
-    numbered = [
-        (number, (a + a_stop + b + b_stop) / 4)
-        for number, _, (a, a_stop), (b, b_stop) in followed
-        if (a_stop - a + b_stop - b) / 2 >= least
-    ]
-    numbers = {"text": [str(number) for number, _ in numbered], "textfont": {"color": "ink", "size": 11}}
-    yield series("", "text", [(x, (top + bottom) / 2) for _, x in numbered]) | numbers

@@ -46,14 +46,13 @@ def test_bars_follow_one_another_at_one_scale_and_waits_are_low() -> None:
     }  # fmt: skip
 
 
-def test_bands_lead_from_an_op_to_itself_with_its_number_in_the_table() -> None:
+def test_bands_lead_from_an_op_to_itself() -> None:
     assert [op.op for op in compare_results(A, B).ops] == ["c3", "c2", "c1"]
-    *bands, numbers = traces(A, B, "scatter")
+    bands = traces(A, B, "scatter")
     assert {band["text"]: (band["name"], band["x"][:4]) for band in bands} == {
         "c2: +60 cycles": ("takes longer in B", [80, 100, 120, 40]),
         "c1: \N{MINUS SIGN}40 cycles": ("takes less time in B", [0, 80, 40, 0]),
     }
-    assert sorted(zip(numbers["x"], numbers["text"], strict=True)) == [(30, "3"), (85, "2")]
 
 
 def test_each_core_has_a_lane_and_nothing_is_followed_across_cores() -> None:

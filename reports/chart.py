@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from html import escape
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from chipmodel.records import dataclass
 from reports.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
 Traces = list[dict[str, Any]]
 Axis = Mapping[str, Any]
+T = TypeVar("T")
+Marks = tuple[tuple[tuple[T, ...], ...], ...]
+"""Some values for each mark, by trace and point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class Chart:
     height: int = 380
     remark: str = ""
     """A sentence for the hint above it."""
+    needs: Marks[int] = ()
+    """For each mark of a timeline, by trace and point, the marks that it depends on: trace, point, trace,
+    point, ...; empty where that is not known."""
+    ops: Marks[str] = ()
+    """For each mark of a run, by trace and point, its ops, the one that it leads to first; of further traces
+    none."""
 
     @property
     def figure(self) -> dict[str, Any]:
@@ -34,6 +43,7 @@ class Chart:
         return {"data": self.traces, "layout": {**COMMON, "height": self.height, **self.layout}}
 
 
+NO_CHART = Chart([], {})
 COMMON: Mapping[str, Any] = {"hovermode": "closest", "dragmode": "zoom", "barmode": "overlay", "bargap": 0}
 """What all charts but those over time share."""
 

@@ -178,11 +178,9 @@ def _streamers(comparison: PlannerComparison) -> PageTable:
     )
 
 
-def _chart(comparison: PlannerComparison) -> Chart | None:
-    """The gap of each packer over its time; None where no packer has a plan."""
+def _chart(comparison: PlannerComparison) -> Chart:
+    """The gap of each packer over its time."""
     planned = [row for row in comparison.packed if row.peak is not None]
-    if not planned:
-        return None
     traces = [_curve(comparison, row, STYLES[number % len(STYLES)]) for number, row in enumerate(planned)]
     axes = {"xaxis": log_axis("time of the packer", SECONDS), "yaxis": axis("gap", tickformat=".3~%")}
     return Chart(traces, {**axes, "showlegend": True}, 420)

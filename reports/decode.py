@@ -105,12 +105,12 @@ def _resident_row(tokens: int, token: TokenRun) -> tuple[str, str, str]:
     return (f"{tokens:,}", size(token.loaded_weights), kept or "none: no plan that was tried is faster so")
 
 
-def _speed(known: Known) -> Chart | None:
+def _speed(known: Known) -> Chart:
     line = _line("tokens a second", STYLES[0], known, lambda token: token.per_second, "{:,.1f} a second")
     return _chart([line], known, axis("tokens/s", rangemode="tozero"))
 
 
-def _memory(known: Known) -> Chart | None:
+def _memory(known: Known) -> Chart:
     """Bytes of SharedMemory that weights and the cache take, and of the cache in Psram."""
     lines = [
         _line("weights that stay", STYLES[0], known, lambda token: token.resident_bytes, "{:,} B"),
@@ -128,9 +128,8 @@ def _line(
     return series(name, "lines+markers", points, texts, style)
 
 
-def _chart(lines: list[dict[str, Any]], known: Known, y: Axis) -> Chart | None:
-    """The lines over the context; None for fewer than two lengths."""
-    if len(known) < 2:
-        return None
+def _chart(lines: list[dict[str, Any]], known: Known, y: Axis) -> Chart:
+    """The lines over the context; none for fewer than two lengths."""
     lengths = {float(tokens): f"{tokens:,}" for tokens, _ in known}
-    return Chart(lines, {"xaxis": log_axis("tokens of context", lengths), "yaxis": y}, 340)
+    axes = {"xaxis": log_axis("tokens of context", lengths), "yaxis": y}
+    return Chart(lines if len(known) > 1 else [], axes, 340)

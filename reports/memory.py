@@ -202,18 +202,16 @@ def page(answer: MemoryAnswer) -> TablePage:
     return TablePage("memory", answer.workload, f"on {answer.chip}", (headline(answer),), tables, (chart,))
 
 
-def _chart(answer: MemoryAnswer) -> Chart | None:
-    """Cycles against SharedMemory; None for fewer than two sizes."""
+def _chart(answer: MemoryAnswer) -> Chart:
+    """Cycles against SharedMemory; no lines for fewer than two sizes."""
     front = answer.front
-    if len(front) < 2:
-        return None
     lines = [
         _line("with cascades", STYLES[0], [(p.shared_memory_bytes, p.with_cascades) for p in front]),
         _line("layer by layer", STYLES[1], [(p.shared_memory_bytes, p.layer_by_layer) for p in front]),
     ]
     sizes = {float(1 << power): _short(1 << power) for power in range(40)}
     axes = {"xaxis": log_axis("SharedMemory", sizes), "yaxis": log_axis("cycles")}
-    return Chart(lines, {**axes, "showlegend": True}, 440)
+    return Chart(lines if len(front) > 1 else [], {**axes, "showlegend": True}, 440)
 
 
 def _line(name: str, style: Style, plans: Sequence[tuple[int, MemoryPlan | None]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.live_sets import thinned
 from chipmodel.model.plan import Buffer
-from reports.chart import Chart, Style, axis, bars, labelled, series, told
+from reports.chart import NO_CHART, Chart, Style, axis, bars, labelled, series, told
 from reports.colours import BLUE, VERMILION
 from reports.words import count, ratio, size
 
@@ -32,11 +32,11 @@ NEAR = 2.5
 """A capacity above so many times the peak would leave most of the map empty."""
 
 
-def packing_map(answer: PackingAnswer) -> Chart | None:
-    """The map, without boxes where there is no plan; None where nothing is ever alive."""
+def packing_map(answer: PackingAnswer) -> Chart:
+    """The map, without boxes where there is no plan; without anything where nothing is ever alive."""
     curve = thinned(answer.curve, MOST_POINTS)
     if len(curve) < 2:
-        return None
+        return NO_CHART
     start, stop = curve[0][0], max(curve[-1][0], curve[0][0] + 1)
     crest = max(answer.peak or 0, answer.lower_bound, *(total for _, total in curve), 1)
     capacity = answer.problem.capacity

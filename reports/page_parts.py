@@ -1,4 +1,4 @@
-"""What pages share: tiles of key figures, tables, charts, and pages of these."""
+"""What pages share: tables, charts, and pages of these."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ from collections.abc import Sequence
 
 from chipmodel.records import dataclass
 from reports.chart import Chart
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryTile:
-    """One key figure at the top of a page; ``meter`` is a share of 1 to draw as a bar below it."""
-
-    label: str
-    value: str
-    detail: str
-    meter: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +38,12 @@ class PageTable:
 
 @dataclass(frozen=True, slots=True)
 class PageChart:
-    """A chart with its title and a hint; None where there is nothing to draw."""
+    """A chart with its title and a hint; it is left out where it has no traces."""
 
     id: str
     title: str
     hint: str
-    chart: Chart | None
+    chart: Chart
 
 
 @dataclass(frozen=True, slots=True)

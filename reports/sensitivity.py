@@ -71,7 +71,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
         "Change of time by each number of the chip",
         f"Each number alone is made smaller and larger by {percent(answer.step)}, and the workload is "
         "planned again. Bars to the right mean more time, bars to the left less.",
-        tornado(answer) if field_rows(answer) else None,
+        tornado(answer),
     )
     idle = [f"Without effect: {', '.join(answer.idle)}."] if answer.idle else []
     zero = [f"0, and not varied: {', '.join(answer.zero)}."] if answer.zero else []
@@ -86,7 +86,7 @@ def page(answer: SensitivityAnswer) -> TablePage:
 def tornado(answer: SensitivityAnswer) -> Chart:
     """The first ``MOST_BARS`` numbers that change the time, the one that changes it most on top."""
     moving = [field for field in answer.fields if field.span(answer.milliseconds) > 0][:MOST_BARS]
-    traces = [_bars(answer, moving, kind) for kind in COLOURS]
+    traces = [_bars(answer, moving, kind) for kind in COLOURS if moving]
     names = axis("", type="category", categoryarray=[each.field for each in reversed(moving)])
     changes = axis("change of time", tickformat="+.3~%")
     layout = {"xaxis": changes, "yaxis": names, "showlegend": True, "barmode": "group", "bargap": 0.25}

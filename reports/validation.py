@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log10
 from typing import Any
 
-from reports.chart import REST, STYLES, Chart, log_axis, series
+from reports.chart import NO_CHART, REST, STYLES, Chart, log_axis, series
 from reports.page_parts import PageChart, PageTable, TablePage
 
 Values = Mapping[str, Any]
@@ -156,13 +156,13 @@ MARGIN = 1.25
 """The factor by which the axes reach beyond the smallest and the largest value."""
 
 
-def chart_of(predictions: Mapping[str, Sequence[Values]]) -> Chart | None:
+def chart_of(predictions: Mapping[str, Sequence[Values]]) -> Chart:
     """The rows of each name; those that were measured or predicted at 0 have no place on logarithmic axes.
-    None without any row."""
+    Nothing is drawn without any row."""
     shown = {name: [row for row in rows if _positive(row)] for name, rows in predictions.items()}
     values = [float(row[key]) for rows in shown.values() for row in rows for key in ("measured", "predicted")]
     if not values:
-        return None
+        return NO_CHART
     ends = min(values) / MARGIN, max(values) * MARGIN
     band = [(end, end * (1 + NEAR)) for end in ends] + [(end, end * (1 - NEAR)) for end in reversed(ends)]
     shade = {"fill": "toself", "fillcolor": "rgba(138,145,154,0.18)", "line": {"width": 0}}

@@ -112,7 +112,7 @@ class TableAnswer(PageAnswer):
 
     def figures(self) -> dict[str, Any]:
         """The charts of the page by their names, each a ``plotly.graph_objects.Figure``."""
-        return {chart.id: figure_of(chart.chart) for chart in self.table_page().charts if chart.chart}
+        return {chart.id: figure_of(chart.chart) for chart in self.table_page().charts if chart.chart.traces}
 
     def print_on(self, console: Console) -> None:
         """Print sentences and tables on a console of rich, as the command line does."""

@@ -143,7 +143,7 @@ class Simulation(PageAnswer):
     def _figure(self, *kinds: str) -> Any:
         from reports.run.plotly_figure import FIGURE_BARS, plotly_figure
 
-        return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.kind in kinds])
+        return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.id.startswith(kinds)])
 
     def _repr_html_(self) -> str:
         """The headline and the ops that take longest."""

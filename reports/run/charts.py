@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from chipmodel.answers.result import Result
-from chipmodel.records import dataclass
-from reports.run.figures import RunChart, timeline
+from reports.page_parts import PageChart
+from reports.run.figures import timeline
 from reports.run.memory_map import memory_map
 from reports.run.merging import merging
 from reports.run.rolling_rows import cascade_runs
@@ -23,32 +23,13 @@ ROLLING_HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChartSection:
-    """A chart with its texts. ``kind`` is its class in the style sheet; ``linked`` charts zoom together;
-    ``height`` is in pixels, where it depends on the result."""
-
-    id: str
-    kind: str
-    title: str
-    hint: str
-    chart: RunChart
-    height: int | None = None
-
-    @property
-    def linked(self) -> bool:
-        """Whether it is over cycles."""
-        return self.kind != "merging"
-
-
-def over_time(result: Result, most: int) -> list[ChartSection]:
+def over_time(result: Result, most: int) -> list[PageChart]:
     """The charts over the cycles of the run: timeline and memory map."""
     return [_timeline(result, most), *_memories(result, most)]
 
 
-def _timeline(result: Result, most: int) -> ChartSection:
+def _timeline(result: Result, most: int) -> PageChart:
     cascades = len({run.core for run in cascade_runs(result)})
-    rows = result.trace.cores + result.trace.channels + cascades
     hint = (
         f"The work of the NPU and the DMA, in cycles of the {mhz(result.chip.core_mhz)} core clock. "
         "Hatched bars are waits in the colour of their cause. Point at a bar, or press the arrow keys: solid "
@@ -58,46 +39,40 @@ def _timeline(result: Result, most: int) -> ChartSection:
     if cascades:
         top = "top rows have" if cascades > 1 else "top row has"
         hint += f" The {top} a bar for each cascade: ops whose steps take turns."
-    height = 130 + 46 * rows if result.cores or cascades else None
-    return ChartSection("timeline", "timeline", "Timeline", hint, timeline(result, most), height)
+    return PageChart("timeline", "Timeline", hint, timeline(result, most))
 
 
-def _memories(result: Result, most: int) -> list[ChartSection]:
+def _memories(result: Result, most: int) -> list[PageChart]:
     views = [(f"memory-{p.core}", f" of core {p.core}", result.on_core(p.core)) for p in result.cores]
     return [
-        ChartSection(
-            id=name,
-            kind="memory",
-            title=f"SharedMemory{of}",
-            hint=MAP_HINT + (ROLLING_HINT if seen.schedule.cascades else ""),
-            chart=memory_map(seen, most),
+        PageChart(
+            name,
+            f"SharedMemory{of}",
+            MAP_HINT + (ROLLING_HINT if seen.schedule.cascades else ""),
+            memory_map(seen, most),
         )
         for name, of, seen in views or [("memory", "", result)]
         if seen.problem.buffers or not result.cores
     ]
 
 
-def of_merging(result: Result) -> list[ChartSection]:
+def of_merging(result: Result) -> list[PageChart]:
     """The maps before and after merging arms; empty where nothing was merged."""
     return [
-        ChartSection(
-            id=f"merging-{when.lower()}",
-            kind="merging",
-            title=f"{when}: --merge {name}",
-            hint="",
-            chart=chart,
-        )
+        PageChart(f"merging-{when.lower()}", f"{when}: --merge {name}", "", chart)
         for when, (name, chart) in zip(("Before", "After"), merging(result).items(), strict=False)
     ]
 
 
-def charts_data(sections: Iterable[ChartSection], numbers: Mapping[str, int]) -> dict[str, object]:
-    """The data of the page's script: figures by id, the linked charts, the dependencies between the bars of
-    the timeline, and the ops of marks by their ``numbers``."""
-    listed = list(sections)
+def charts_data(
+    timed: Sequence[PageChart], others: Sequence[PageChart], numbers: Mapping[str, int]
+) -> dict[str, object]:
+    """The data of the page's script: figures by id, the charts over time, which are linked, the dependencies
+    between the bars of the timeline, and the ops of marks by their ``numbers``."""
+    listed = [*timed, *others]
     return {
         "charts": {s.id: s.chart.figure for s in listed},
-        "linked": [s.id for s in listed if s.linked],
+        "linked": [s.id for s in timed],
         "needs": {s.id: s.chart.needs for s in listed if s.chart.needs},
         "opsOf": {
             s.id: [[[numbers[op] for op in mark] for mark in trace] for trace in s.chart.ops]

@@ -1,4 +1,4 @@
-"""The timeline as a plain plotly dict, and what all charts of the page share.
+"""The timeline, and what all charts of the page share.
 
 A wait has the colour of what it waits for, hatched.
 """
@@ -12,7 +12,7 @@ from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
 from chipmodel.records import dataclass
-from reports.chart import COMMON, LABEL_SIZE, Style, axis, bars, series, told
+from reports.chart import LABEL_SIZE, Chart, Marks, Style, axis, bars, series, told
 from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION, faint
 from reports.run.bars import MOST_BARS, Bar, bars_of, category
 from reports.run.dependencies import Needs, needs
@@ -28,6 +28,8 @@ CASCADE_ROW = "cascades"
 """The row of the timeline that has a bar for each cascade; of several cores each has a row."""
 MOST_NAMED = 8
 """Ops of a cascade in a tooltip."""
+ROW, FRAME = 46, 138
+"""Pixels of a row of the timeline, and of the frame around all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +68,18 @@ BUFFERS = (
 CASCADE = Category("cascade", "cascades", VERMILION)
 
 
-@dataclass(frozen=True, slots=True)
-class RunChart:
-    """A plotly figure, its legend, and a remark for the reader."""
-
-    figure: dict[str, Any]
-    legend: tuple[Category, ...]
-    """Entries in the order of the figure's first traces."""
-    remark: str = ""
-    needs: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    """For each mark, by trace and point, the marks that it depends on: trace, point, trace, point, ...; empty
-    where that is not known."""
-    ops: tuple[tuple[tuple[str, ...], ...], ...] = ()
-    """For each mark, by trace and point, its ops, the one that it leads to first; of further traces none."""
-
-
-def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
+def timeline(result: Result, most: int = MOST_BARS) -> Chart:
     """The timeline: a row for each NPU and DMA channel over cycles, with at most ``most`` bars."""
     shown = bars_of(result, most)
     groups = {c: [b for b in shown if category(b.event) == c.key] for c in EVENTS}
-    legend = tuple(c for c in EVENTS if groups[c])
+    categories = [c for c in EVENTS if groups[c]]
     runs, crowded = cascade_runs(result), cascade_op_names(result)
     labelled = sum(b.event.op not in crowded for b in shown) <= LABELLED
-    of_category = [groups[c] for c in legend]
+    of_category = [groups[c] for c in categories]
     needed = needs(result)
     traces = [
         _event_trace(result, c, members, labelled, needed, crowded)
-        for c, members in zip(legend, of_category, strict=True)
+        for c, members in zip(categories, of_category, strict=True)
     ]
     ops: list[tuple[tuple[str, ...], ...]] = [
         tuple((b.event.op,) if b.event.op else () for b in members) for members in of_category
@@ -100,7 +87,6 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     if runs:
         traces.append(_cascade_trace(result, runs))
         ops.append(tuple(run.plan.ops for run in runs))
-        legend = (*legend, CASCADE)
     names = [
         *(dma_name(result, c) for c in reversed(range(result.trace.channels))),
         *(npu_name(result, c) for c in reversed(range(result.trace.cores))),
@@ -109,7 +95,6 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
     rows: dict[str, Any] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
         rows["range"] = [-0.5, len(names) - 0.5]
-    drawn = figure(traces, result.trace.cycles, rows)
     events = len(result.trace.events)
     merged = len(shown) < events
     remark = (
@@ -118,11 +103,12 @@ def timeline(result: Result, most: int = MOST_BARS) -> RunChart:
         if merged
         else ""
     )
-    return RunChart(drawn, legend, remark, _needs(of_category, needed), tuple(ops))
+    layout = layout_over(result.trace.cycles, rows)
+    return Chart(traces, layout, FRAME + ROW * len(names), remark, _needs(of_category, needed), tuple(ops))
 
 
-def _needs(of_category: list[list[Bar]], needed: Needs) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """What ``RunChart.needs`` has; bars of several events have none."""
+def _needs(of_category: list[list[Bar]], needed: Needs) -> Marks[int]:
+    """What ``Chart.needs`` has; bars of several events have none."""
     places = {
         b.index: (trace, point)
         for trace, members in enumerate(of_category)
@@ -273,23 +259,14 @@ def level_trace(name: str, height: float, last: int, words: str, width: float = 
     return series(name, "lines", ends, [words] * 2, Style("ink", "dash"), line={"width": width})
 
 
-def figure(
-    traces: list[dict[str, Any]],
-    last: int,
-    y_axis: Mapping[str, Any],
-    x_axis: Mapping[str, Any] = CYCLES,
-    **more: Any,
-) -> dict[str, Any]:
-    """A figure of bars over the run up to ``last``; ``more`` is of its layout."""
-    layout = {
-        **COMMON,
-        "showlegend": False,
+def layout_over(last: int, y_axis: Mapping[str, Any], x_axis: Mapping[str, Any] = CYCLES) -> dict[str, Any]:
+    """The layout of a chart of bars over the run up to ``last``."""
+    return {
+        "showlegend": True,
         "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
         "xaxis": {"range": [0, last], "zeroline": False, **x_axis},
         "yaxis": y_axis,
-        **more,
     }
-    return {"data": traces, "layout": layout}
 
 
 def memory_axis(top: float) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from chipmodel.answers.result import Result
-from chipmodel.geometry.interval import Interval, hull
+from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import thinned
-from reports.chart import Style, series
+from reports.chart import Chart, Style, series
 from reports.colours import VERMILION
 from reports.run.bars import MOST_BARS
 from reports.run.figures import (
@@ -16,10 +16,9 @@ from reports.run.figures import (
     LABELLED,
     Category,
     MapBox,
-    RunChart,
     box_trace,
     bytes_at,
-    figure,
+    layout_over,
     level_trace,
     memory_axis,
 )
@@ -28,53 +27,41 @@ from reports.run.network import buffer_ops
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
 from reports.words import KIB, percent, ratio, size
 
+MAP_HEIGHT = 460
+"""Pixels of the map."""
 ROWS = Category("held-rows", "rows in them", VERMILION)
 
 
 LABELS = {category.key: category.label for category in BUFFERS}
 
 
-def memory_map(result: Result, most: int = MOST_BARS) -> RunChart:
+def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     """Every buffer as a box at its address, at most ``most``, with the curve of live bytes and capacity."""
     spans = lifetimes(result)
     boxes = _boxes(result, spans)
-    hulls = len(boxes) > most
-    if hulls:
-        boxes = _boxes(result, {name: (hull(times),) for name, times in spans.items() if times})
     small = len(boxes) - most
     if small > 0:
         boxes = sorted(boxes, key=lambda each: -len(each[1].at) * len(each[1].span))[:most]
     of_kind = {c: [box for kind, box in boxes if kind == c.key] for c in BUFFERS}
-    legend = tuple(c for c in BUFFERS if of_kind[c])
-    traces = [box_trace(c, of_kind[c], len(boxes) <= LABELLED) for c in legend]
+    kinds = [c for c in BUFFERS if of_kind[c]]
+    traces = [box_trace(c, of_kind[c], len(boxes) <= LABELLED) for c in kinds]
     using = buffer_ops(result.schedule)
-    ops = [tuple(using.get(box.name, ()) for box in of_kind[c]) for c in legend]
+    ops = [tuple(using.get(box.name, ()) for box in of_kind[c]) for c in kinds]
     rows = rows_boxes(result, most)
     if rows:
         offsets = result.solved.plan.offsets
         traces.append(box_trace(ROWS, [_rows_box(each, offsets[each.buffer]) for each in rows], False))
-        legend = (*legend, ROWS)
     profile = thinned(alive_bytes(result, spans), most)
     top = _top(result)
-    lines = [Category("alive", "live bytes", "ink")]
     traces.append(_profile_trace(profile))
     if top >= result.capacity:
-        lines.append(Category("capacity", f"capacity {size(result.capacity)}", "ink", hatched=True))
-        words = f"capacity {result.capacity:,} B"
-        traces.append(level_trace("capacity", result.capacity / KIB, result.trace.cycles, words, 2.5))
+        name, words = f"capacity {size(result.capacity)}", f"capacity {result.capacity:,} B"
+        traces.append(level_trace(name, result.capacity / KIB, result.trace.cycles, words, 2.5))
     remarks = [_scale(result, top)]
-    if hulls:
-        remarks.append(
-            "Every buffer is one box from its first to its last use, over all iterations of loops."
-        )
     if small > 0:
-        remarks.append(f"The {small:,} buffers with the fewest bytes times cycles are not drawn.")
-    return RunChart(
-        figure(traces, result.trace.cycles, memory_axis(top)),
-        (*legend, *lines),
-        " ".join(r for r in remarks if r),
-        ops=tuple(ops),
-    )
+        remarks.append(f"The {small:,} boxes with the fewest bytes times cycles are not drawn.")
+    layout = layout_over(result.trace.cycles, memory_axis(top))
+    return Chart(traces, layout, MAP_HEIGHT, " ".join(filter(None, remarks)), ops=tuple(ops))
 
 
 def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[str, MapBox]]:

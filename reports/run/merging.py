@@ -13,20 +13,22 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Solved
 from chipmodel.model.schedule import StepNode, branches, steps
 from chipmodel.records import dataclass
+from reports.chart import Chart
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
 from reports.run.figures import (
     LABELLED,
     Category,
     MapBox,
-    RunChart,
     box_trace,
     bytes_at,
-    figure,
+    layout_over,
     level_trace,
     memory_axis,
 )
 from reports.words import KIB, percent, ratio, size
 
+HEIGHT = 400
+"""Pixels of a map."""
 NONE = "none"
 """The merger that gives every arm memory of its own (``solvers.branches.mergers``)."""
 OUTSIDE = Category("outside", "outside of all arms", PALE)
@@ -67,7 +69,7 @@ def arm_of(buffer: Buffer, arms: Sequence[ArmExtent]) -> ArmExtent | None:
     return inmost
 
 
-def merging(result: Result) -> dict[str, RunChart]:
+def merging(result: Result) -> dict[str, Chart]:
     """The two maps by the name of their merger, with one scale; empty where nothing was merged."""
     before = result.unmerged
     if before is None:
@@ -91,23 +93,23 @@ def saved_words(result: Result) -> str:
     return f"{needs}, {share} {word} than the {size(before.peak)} of --merge {NONE}."
 
 
-def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) -> RunChart:
+def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) -> Chart:
     groups: dict[Category, list[tuple[Buffer, ArmExtent | None]]] = {}
     for buffer in result.problem.buffers:
         arm = arm_of(buffer, arms)
         category = OUTSIDE if arm is None else ARMS[min(arm.index, len(ARMS) - 1)]
         groups.setdefault(category, []).append((buffer, arm))
-    legend = tuple(c for c in (OUTSIDE, *ARMS) if c in groups)
     offsets = solved.plan.offsets
     boxes = sum(len(buffer.live) for buffer in result.problem.buffers)
     traces = [
-        box_trace(category, list(_boxes(groups[category], offsets)), boxes <= LABELLED) for category in legend
+        box_trace(category, list(_boxes(groups[category], offsets)), boxes <= LABELLED)
+        for category in (OUTSIDE, *ARMS)
+        if category in groups
     ]
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
-    traces.append(level_trace("peak", solved.peak / KIB, last, f"peak {solved.peak:,} B"))
-    line = Category("capacity", f"peak {size(solved.peak)}", "ink", hatched=True)
-    drawn = figure(traces, last, memory_axis(top), {"title": {"text": "step"}})
-    return RunChart(drawn, (*legend, line))
+    name, words = f"peak {size(solved.peak)}", f"peak {solved.peak:,} B"
+    traces.append(level_trace(name, solved.peak / KIB, last, words))
+    return Chart(traces, layout_over(last, memory_axis(top), {"title": {"text": "step"}}), HEIGHT)
 
 
 def _boxes(

@@ -7,7 +7,6 @@ from typing import Literal
 from chipmodel.answers.result import Result
 from chipmodel.machine.energy import RunEnergy, result_energy
 from reports.instructions import result_listing
-from reports.page_parts import SummaryTile
 from reports.run.bars import MOST_BARS
 from reports.run.charts import charts_data, of_merging, over_time
 from reports.run.cores import core_of_ops
@@ -17,7 +16,7 @@ from reports.run.summary import remarks, sections, tables
 from reports.run.totals import RunTotals, run_totals
 from reports.run.track_record import accuracy
 from reports.template import PageScript, render
-from reports.words import AWAITED, count, duration, headline, in_arena, percent, ratio, size, verdict
+from reports.words import AWAITED, headline, verdict
 
 MOST_NAMES = 100
 """Names of tensors or ops in a remark."""
@@ -50,7 +49,6 @@ def render_page(
         "verdict": verdict(result),
         "headline": headline(result),
         "accuracy": accuracy(result),
-        "tiles": _tiles(result, sums),
         "timed": timed,
         "merged": merged,
         "saved": saved_words(result),
@@ -71,27 +69,10 @@ def render_page(
         "numeric": [name not in WORDS for name in columns],
         "rows": rows[MOST_ROWS:],
         "idle": [index for index in idle if index > MOST_ROWS],
-        **charts_data((*timed, *merged), {op.name: i for i, op in enumerate(sums.ops)}),
+        **charts_data(timed, merged, {op.name: i for i, op in enumerate(sums.ops)}),
         "network": graph,
     }
     return render("page.html.j2", values, ("page.css",), PageScript(SCRIPTS, data, plotly, (LAYOUT,)))
-
-
-def _tiles(result: Result, sums: RunTotals) -> list[SummaryTile]:
-    total, bound = result.trace.cycles, result.lower_bound_cycles
-    peak, capacity = result.solved.peak, result.capacity
-    npu, dma = ratio(sums.compute_cycles, result.npu_cycles), ratio(sums.dma_cycles, total)
-    used = f"{percent(ratio(peak, capacity))} of {size(capacity)}{in_arena(result.solved)}"
-    stalled = f"{count(result.npu_cycles - sums.compute_cycles)} cycles of waiting"
-    hidden = f"{percent(ratio(result.hidden_cycles, sums.dma_cycles))} of it during compute"
-    over = f"cycles; the run is {percent(ratio(total - bound, bound))} above it"
-    return [
-        SummaryTile("Run time", duration(result.chip, total), f"{count(total)} cycles"),
-        SummaryTile("Peak memory", size(peak), used, peak / capacity),
-        SummaryTile("NPU busy", percent(npu), stalled, npu),
-        SummaryTile("DMA busy", percent(dma), hidden, dma),
-        SummaryTile("Time lower bound", count(bound), over),
-    ]
 
 
 def _columns(result: Result, sums: RunTotals, energy: RunEnergy | None) -> dict[str, list[int | str]]:

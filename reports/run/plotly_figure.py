@@ -7,21 +7,19 @@ from importlib import import_module
 from typing import Any
 
 from reports.chart import in_light
-from reports.run.charts import ChartSection
+from reports.page_parts import PageChart
 
-HEIGHTS = {"timeline": 180, "memory": 360}
-"""Pixels of a chart by its kind, unless it says its own."""
 FIGURE_BARS = 2_000
 """Bars and boxes of a chart, at most."""
 GAP = 44
 """Pixels between two charts, for the title of the one below."""
 
 
-def plotly_figure(sections: Sequence[ChartSection]) -> Any:
+def plotly_figure(sections: Sequence[PageChart]) -> Any:
     """Return the charts one above another, over one axis of cycles: a ``plotly.graph_objects.Figure``."""
     subplots: Any = import_module("plotly.subplots")  # slow to import
 
-    heights = [section.height or HEIGHTS[section.kind] for section in sections]
+    heights = [section.chart.height for section in sections]
     figure = subplots.make_subplots(
         rows=len(sections),
         shared_xaxes=True,

@@ -62,12 +62,6 @@ loaded().then((data) => {
     "xaxis.range": [0, data.cycles], "yaxis.range": data.charts[id].layout.yaxis.range ?? [-0.5, 1.5],
   }));
 
-  const legend = (button) => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
-    painted().then(() => Plotly.restyle(button.dataset.chart, { visible: on }, [Number(button.dataset.trace)]));
-  };
-
   const table = document.getElementById("ops");
   const body = table.tBodies[0];
   const value = (row, column, numeric) => {
@@ -113,7 +107,6 @@ loaded().then((data) => {
   };
 
   document.getElementById("filter").addEventListener("input", (event) => filter(event.target.value));
-  for (const button of document.querySelectorAll("[data-trace]")) button.addEventListener("click", () => legend(button));
   for (const button of document.querySelectorAll("[data-reset]")) button.addEventListener("click", reset);
   // An op leads from each view to the others; the bar at the foot of the page says which one.
   const bar = document.getElementById("chosen");

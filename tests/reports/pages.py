@@ -7,7 +7,7 @@ from base64 import b64decode
 from html.parser import HTMLParser
 from typing import Any
 
-from reports.run.figures import RunChart
+from reports.chart import Chart
 from tests.support.narrowed import some
 
 MOST_BYTES = 1_300_000
@@ -72,11 +72,10 @@ def refers_to_nothing(page: str) -> bool:
     )
 
 
-def traces(chart: RunChart) -> list[dict[str, Any]]:
-    data: Any = chart.figure["data"]
-    return list(data)
+def traces(chart: Chart) -> list[dict[str, Any]]:
+    return chart.traces
 
 
-def marks(chart: RunChart) -> int:
+def marks(chart: Chart) -> int:
     """Bars and boxes that are drawn."""
     return sum(len(trace["x"]) for trace in traces(chart) if trace["type"] == "bar")

@@ -95,7 +95,6 @@ def test_the_terminal_ranks_by_peak_and_gives_reasons_for_refusals() -> None:
 
 def test_a_packer_that_searches_is_a_curve_that_steps_down() -> None:
     (chart,) = page_of(COMPARISON).charts
-    assert chart.chart is not None
     curves = {trace["name"]: trace for trace in chart.chart.traces}
     assert list(zip(curves["exact"]["x"], curves["exact"]["y"], strict=True)) == [
         (0.1, 0.2), (0.4, 0.0), (COMPARISON.packed[2].seconds, 0.0)

@@ -71,12 +71,10 @@ def test_the_page_is_whole_and_escaped() -> None:
     assert "net<1>" not in page
     assert "head&lt;1&gt; 800 B" in page
     speed, memory = (each.chart for each in page_of(ANSWER).charts)
-    assert speed is not None
-    assert memory is not None
     assert [(trace["x"], trace["y"]) for trace in speed.traces] == [([2, 64, 512], [1000, 500, 250])]
     assert [trace["y"] for trace in memory.traces] == [[800, 250, 0], [64, 2048, 8192], [0, 0, 8192]]
 
 
 def test_a_single_length_has_no_chart() -> None:
     page = page_of(replace(ANSWER, lengths=ANSWER.lengths[1:2]))
-    assert [each.chart for each in page.charts] == [None, None]
+    assert not any(each.chart.traces for each in page.charts)

@@ -82,12 +82,6 @@ class Answer(ABC):
         """What a notebook shows."""
         return f"<p>{escape(self.headline())}</p>"
 
-
-class PageAnswer(Answer):
-    """An answer that has a page of its own."""
-
-    __slots__ = ()
-
     @abstractmethod
     def to_html(self) -> str:
         """One self-contained page, as the command line writes it with ``--html``."""
@@ -97,7 +91,7 @@ class PageAnswer(Answer):
         write_atomically(Path(path), self.to_html())
 
 
-class TableAnswer(PageAnswer):
+class TableAnswer(Answer):
     """An answer whose page is sentences, tables and charts; a terminal shows as much as it has room for."""
 
     __slots__ = ()

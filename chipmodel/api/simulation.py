@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from chipmodel.answers.result import Result
-from chipmodel.api.answer import PageAnswer
+from chipmodel.api.answer import Answer
 from chipmodel.api.arguments import checked
 from chipmodel.api.effort import check_sample, observing
 from chipmodel.api.settings import PlanOptions, PlanSettings
@@ -49,7 +49,7 @@ RunAlong = Callable[[Mapping[str, str]], Result]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Simulation(PageAnswer):
+class Simulation(Answer):
     """A simulated plan: what it costs and why. ``result`` has every detail."""
 
     result: Result

@@ -9,7 +9,7 @@ from typing import Any
 
 from chipmodel.answers.study_results import KEY_DIGITS, StudyResults
 from chipmodel.answers.study_row import Row
-from chipmodel.api.answer import Backend, PageAnswer, data_frame
+from chipmodel.api.answer import Answer, Backend, data_frame
 from chipmodel.errors import RowsLeftOut, warn_caller
 from chipmodel.files.suggestions import listed
 from chipmodel.records import dataclass
@@ -23,7 +23,7 @@ SHOWN_KEYS = 4
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StudyRows(PageAnswer):
+class StudyRows(Answer):
     """Rows of a study. ``results`` has every column of every row."""
 
     results: StudyResults

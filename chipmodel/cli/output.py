@@ -16,7 +16,7 @@ from chipmodel.terminal.progress import stage
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from chipmodel.api.answer import PageAnswer, TableAnswer
+    from chipmodel.api.answer import Answer, TableAnswer
 
 
 Output = tuple[str | None, Callable[[], Content]]
@@ -35,7 +35,7 @@ class AnswerFiles:
         self.write(answer, *others)
         show(self.json_file, answer.to_json, answer.print_on)
 
-    def write(self, answer: PageAnswer, *others: Output) -> None:
+    def write(self, answer: Answer, *others: Output) -> None:
         """Write the files of the answer and ``others``, all or none."""
         write_files((*others, (self.html_file, answer.to_html), (self.json_file, answer.to_json)))
 

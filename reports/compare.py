@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chipmodel.answers.comparison import MergerRow, PackerRow, PlannerComparison, StreamerRow
+from chipmodel.answers.comparison import MergerRow, PackerRow, PeakRow, PlannerComparison, StreamerRow
 from chipmodel.model.time_bound import WITHOUT_CASCADES
 from reports.chart import SECONDS, STYLES, Chart, Style, axis, log_axis, series
 from reports.ordering import order_words
@@ -56,7 +56,7 @@ def _merged_headline(comparison: PlannerComparison) -> str:
     return f"{buffers}; the lowest peak is {count(min(peaks))} B, the highest {count(max(peaks))} B."
 
 
-def fit_text(comparison: PlannerComparison, row: PackerRow | MergerRow) -> str:
+def fit_text(comparison: PlannerComparison, row: PeakRow) -> str:
     """Whether the plan fits, or why there is none."""
     if row.refused:
         return row.refused

@@ -13,7 +13,7 @@ from chipmodel.model.plan import Problem, Status
 from chipmodel.model.time_bound import PlanSpace
 from chipmodel.records import dataclass
 
-PeakRow = TypeVar("PeakRow", "PackerRow", "MergerRow")
+Judged = TypeVar("Judged", bound="PeakRow")
 
 
 def _relative_gap(value: int, bound: int) -> float:
@@ -22,25 +22,31 @@ def _relative_gap(value: int, bound: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class PackerRow:
-    """The result of one packer, or why it ``refused`` the problem. Bytes, and seconds of wall clock."""
+class PeakRow:
+    """The peak of one packer, or why it ``refused`` the problem. Bytes, and seconds of wall clock."""
 
     packer: str
     peak: int | None = None
     lower_bound: int | None = None
     status: Status | None = None
-    unused: int | None = None
-    """See ``model.live_sets.unused_bytes``."""
     seconds: float = 0.0
-    nodes: int = 0
-    """Nodes of search."""
-    trajectory: tuple[tuple[float, int], ...] = ()
-    """Seconds and best peak so far, of a packer that reports its progress."""
     refused: str | None = None
     gap: float | None = None
     """``(peak - bound) / bound``, with the bound of the comparison; None without a plan."""
     fits: bool = False
     """Whether there is a plan, within the capacities of the comparison if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackerRow(PeakRow):
+    """The result of one packer."""
+
+    unused: int | None = None
+    """See ``model.live_sets.unused_bytes``."""
+    nodes: int = 0
+    """Nodes of search."""
+    trajectory: tuple[tuple[float, int], ...] = ()
+    """Seconds and best peak so far, of a packer that reports its progress."""
     KEYS: ClassVar = (
         *("packer", "refused", "status", "peak_bytes=peak", "lower_bound_bytes=lower_bound", "gap"),
         *("unused_bytes=unused", "fragmentation", "seconds", "fits", "nodes", "trajectory=steps"),
@@ -60,22 +66,12 @@ class PackerRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MergerRow:
-    """The result of one merger of branch arms with one packer, or why they ``refused`` the problem."""
+class MergerRow(PeakRow):
+    """The result of one merger of branch arms with one packer."""
 
-    merge: str
-    packer: str
-    peak: int | None = None
-    lower_bound: int | None = None
-    status: Status | None = None
-    seconds: float = 0.0
-    refused: str | None = None
+    merge: str = ""
     merger_bound: int | None = None
     """No packer has a lower peak with this merger, in bytes; None where that is not known."""
-    gap: float | None = None
-    """``(peak - bound) / bound``, with the bound of the comparison; None without a plan."""
-    fits: bool = False
-    """Whether there is a plan, within the capacities of the comparison if there are any."""
     KEYS: ClassVar = (
         *("merge", "packer", "refused", "status", "peak_bytes=peak", "lower_bound_bytes=lower_bound"),
         *("merger_lower_bound_bytes=merger_bound", "gap", "seconds", "fits"),
@@ -159,7 +155,7 @@ class PlannerComparison:
     @cached_property
     def bound(self) -> int:
         """The highest lower bound on the peak that any of the packers and mergers proved."""
-        rows: tuple[PackerRow | MergerRow, ...] = (*self.packed, *self.merged)
+        rows: tuple[PeakRow, ...] = (*self.packed, *self.merged)
         return max((row.lower_bound or 0 for row in rows), default=0)
 
     @cached_property
@@ -184,7 +180,7 @@ class PlannerComparison:
             return True
         return self.psram_bytes <= self.psram_capacity
 
-    def _judged(self, row: PeakRow) -> PeakRow:
+    def _judged(self, row: Judged) -> Judged:
         """The row with its gap, and whether it fits."""
         if row.peak is None:
             return row

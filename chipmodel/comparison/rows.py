@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from chipmodel.answers.comparison import MergerRow, PackerRow
 from chipmodel.comparison.packing import checked_answer
@@ -53,8 +52,8 @@ def merger_row(problem: Problem, nesting: Section, merge: str, packer: str, limi
         with stage(f"merging by {merge} with {packer}"):
             solved = merge_arms(problem, nesting, packer, merge, limits)
     except BadInput as refusal:
-        return MergerRow(merge, packer, refused=refusal.what)
+        return MergerRow(packer, refused=refusal.what, merge=merge)
     if faults := check_fast(problem, solved.plan):
         raise AssertionError(f"merger {merge} with packer {packer} made a wrong plan: {faults[0]}")
-    row = MergerRow(merge, packer, solved.peak, solved.lower_bound, solved.status, solved.seconds)
-    return replace(row, merger_bound=solved.merger_bound)
+    figures = solved.peak, solved.lower_bound, solved.status, solved.seconds
+    return MergerRow(packer, *figures, merge=merge, merger_bound=solved.merger_bound)

@@ -29,9 +29,9 @@ COMPARISON = PlannerComparison(
     streamer="ping-pong",
     packer="large-first",
     packed=(
-        PackerRow("naive", 60, 50, "feasible", 10, 0.00001),
-        PackerRow("none", None, 50, "unknown", None, 2.5),
-        PackerRow("exact", 50, 50, "optimal", 0, 0.5, 7, ((0.1, 60), (0.4, 50))),
+        PackerRow("naive", 60, 50, "feasible", 0.00001, unused=10),
+        PackerRow("none", None, 50, "unknown", 2.5),
+        PackerRow("exact", 50, 50, "optimal", 0.5, unused=0, nodes=7, trajectory=((0.1, 60), (0.4, 50))),
         PackerRow("pool", refused="keeps no constraints"),
     ),
     streamed=(

@@ -44,8 +44,9 @@ class Chart:
 
 
 NO_CHART = Chart([], {})
+"""Nothing to draw."""
 COMMON: Mapping[str, Any] = {"hovermode": "closest", "dragmode": "zoom", "barmode": "overlay", "bargap": 0}
-"""What all charts but those over time share."""
+"""What all charts share."""
 
 
 LABEL_SIZE = 11

@@ -33,6 +33,7 @@ from chipmodel.rewrites.in_place import reuse
 from chipmodel.terminal.progress import stage
 from reports.run.charts import over_time
 from reports.run.notebook import notebook_html
+from reports.run.plotly_figure import FIGURE_BARS, plotly_figure
 from reports.run.track_record import accuracy
 from reports.words import headline
 from solvers.core.deadline import Deadline
@@ -141,8 +142,6 @@ class Simulation(Answer):
         return self._figure("memory")
 
     def _figure(self, *kinds: str) -> Any:
-        from reports.run.plotly_figure import FIGURE_BARS, plotly_figure
-
         return plotly_figure([s for s in over_time(self.result, FIGURE_BARS) if s.id.startswith(kinds)])
 
     def _repr_html_(self) -> str:

@@ -34,8 +34,6 @@ GUARDS = {
     "chipmodel/timing/transfer.py": ("chipmodel/timing/test_transfer.py", "chipmodel/timing/test_routes.py"),
     "chipmodel/timing/routes.py": ("chipmodel/timing/test_routes.py", "chipmodel/timing/test_transfer.py"),
     "chipmodel/timing/interruptions.py": ("chipmodel/timing/test_interruptions.py",),
-    "chipmodel/timing/bursts.py": ("chipmodel/timing/test_bursts.py",),
-    "chipmodel/timing/split.py": ("chipmodel/timing/test_bursts.py",),
     "chipmodel/timing/refresh.py": (
         "chipmodel/timing/test_bursts.py",
         "chipmodel/timing/test_interruptions.py",

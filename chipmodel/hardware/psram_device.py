@@ -162,3 +162,24 @@ def worst_overhead(device: Device, write: bool = False) -> int:
     """CE# low of a burst before its data in the worst case; the CE# limit must hold even then."""
     collided = device.latency_mode == "variable"
     return overhead_clocks(device, write, collided) + device.ce_setup_hold_clocks
+
+
+def burst_limit(device: Device, write: bool = False, max_burst: int | None = None) -> int | None:
+    """The most bytes of one burst, by CE# low with the longest latency and by ``max_burst``; ``None``: no
+    limit.
+
+    Raises BadInput where not even one word fits.
+    """
+    limits = [] if max_burst is None else [max_burst]
+    if device.ce_low_limit is not None:
+        room = device.ce_low_limit - worst_overhead(device, write)
+        limits.append(max(0, int(room * device.wire.bytes_per_clock)))
+    if not limits:
+        return None
+    words = min(limits) // device.word_bytes
+    if words < 1:
+        raise BadInput(
+            f"{device.name}: no burst fits into {min(limits)} bytes",
+            hint="raise the clock, the CE# low limit or the maximum burst",
+        )
+    return words * device.word_bytes

@@ -32,11 +32,9 @@ from math import ceil, floor
 from chipmodel.errors import BadInput
 from chipmodel.hardware.chip import BurstDma
 from chipmodel.hardware.clocks import Clock, rescaled
-from chipmodel.hardware.psram_device import Collision, Device, data_clocks, overhead_clocks
+from chipmodel.hardware.psram_device import Collision, Device, burst_limit, data_clocks, overhead_clocks
 from chipmodel.records import dataclass
-from chipmodel.timing.bursts import held_clocks
 from chipmodel.timing.refresh import hit_share
-from chipmodel.timing.split import burst_limit
 
 LinePace = Callable[[Fraction], Fraction]
 """Core cycles as a function of the lines moved, setup included."""
@@ -58,10 +56,9 @@ class PsramPort:
         """Core cycles of a number of Psram clocks."""
         return rescaled(clocks, self.device.clock, self.core)
 
-    @property
-    def opening(self) -> Fraction:
-        """Clocks of a read before its data, including what a refresh adds on average."""
-        plain, collided = (overhead_clocks(self.device, collided=hit) for hit in (False, True))
+    def opening(self, write: bool = False) -> Fraction:
+        """Return the clocks of a burst before its data, including what a refresh adds on average."""
+        plain, collided = (overhead_clocks(self.device, write, hit) for hit in (False, True))
         if collided == plain:
             return Fraction(plain)
         return plain + (collided - plain) * hit_share(self.device, self.collision)
@@ -73,13 +70,12 @@ class PsramPort:
 
     def read_clocks(self, lines: Fraction | int) -> Fraction:
         """Clocks of one Psram read of ``lines`` lines: CE# low, and CE# high after it."""
-        return self.opening + lines * self.line + self._around
+        return self.opening() + lines * self.line + self._around
 
-    def run_cycles(self, lines: int, longest: int, write: bool) -> Fraction:
+    def run_cycles(self, lines: Fraction | int, longest: int, write: bool) -> Fraction:
         """Core cycles of ``lines`` lines in bursts of at most ``longest`` bytes: CE# low, then CE# high."""
         bursts = -(-lines * self.line_bytes // longest)
-        opening = overhead_clocks(self.device, write=True) if write else self.opening
-        return self.cycles(bursts * (opening + self._around) + lines * self.line)
+        return self.cycles(bursts * (self.opening(write) + self._around) + lines * self.line)
 
     @property
     def _around(self) -> int:
@@ -206,12 +202,12 @@ def psram_to_shared(engine: BurstDma, port: PsramPort) -> TransferRoute:
     legal = burst_limit(port.device, max_burst=(1 + port.prefetch_lines) * port.line_bytes)
     lines = Fraction(legal or port.line_bytes, port.line_bytes)
     pace = max(port.cycles(port.read_clocks(lines) / lines), Fraction(engine.line_cycles))
-    fixed = engine.setup_cycles + port.cycles(port.opening)
+    fixed = engine.setup_cycles + port.cycles(port.opening())
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     longest = int(lines * port.line_bytes)
     series = SeriesPace(
         Fraction(engine.setup_cycles),
-        line(port.cycles(port.opening), pace),
+        line(port.cycles(port.opening()), pace),
         lambda count: port.run_cycles(count, longest, write=False),
     )
     return TransferRoute(
@@ -223,14 +219,14 @@ def shared_to_psram(engine: BurstDma, port: PsramPort) -> TransferRoute:
     """The DMA to Psram, whose controller joins lines to the longest legal bursts; the last line is written
     after the end of the DMA transfer."""
     page = port.device.page_bytes
-    clocks = held_clocks(port.device, page, write=True, collision=port.collision)
-    joined = Fraction(clocks * engine.line_bytes, page)
-    pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), port.cycles(joined))
+    longest = min(page, burst_limit(port.device, write=True) or page)
+    lines = Fraction(page, engine.line_bytes)
+    joined = port.run_cycles(lines, longest, write=True) / lines
+    pace = max(engine.line_cycles + port.cycles(port.crossing_clocks), joined)
     head = max(Fraction(engine.line_cycles), port.cycles(port.line))
     posted = port.cycles(port.line)
-    opening = port.cycles(port.opening + port.crossing_clocks)
+    opening = port.cycles(port.opening() + port.crossing_clocks)
     setup = max(Fraction(0), engine.setup_cycles - posted)
-    longest = min(page, burst_limit(port.device, write=True) or page)
     series = SeriesPace(setup, line(0, pace), lambda count: port.run_cycles(count, longest, write=True))
     return TransferRoute(
         "dma shared->psram",
@@ -244,7 +240,7 @@ def shared_to_psram(engine: BurstDma, port: PsramPort) -> TransferRoute:
 def npu_from_psram(port: PsramPort) -> TransferRoute:
     """The NPU reading Psram itself: a line at a time from 1 KB on, with prefetch below."""
     clocks = port.read_clocks(1) + port.crossing_clocks
-    settled = line(NPU_SETUP_CYCLES + port.cycles(port.opening), port.cycles(clocks))
+    settled = line(NPU_SETUP_CYCLES + port.cycles(port.opening()), port.cycles(clocks))
     lines = 1 + port.prefetch_lines
     burst = port.read_clocks(lines)
     head = line(NPU_SETUP_CYCLES + port.cycles(burst), port.cycles(burst / lines + port.crossing_clocks))

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from chipmodel.hardware.psram_device import Collision, Device, latency_clocks
+from chipmodel.hardware.psram_device import Collision, Device, burst_limit, latency_clocks
 from chipmodel.hardware.psram_parts import device_named
 from chipmodel.timing.refresh import hidden, refresh_clocks
-from chipmodel.timing.split import burst_limit, wall
-from tests.support.bursts import Burst, bursts_of
+from tests.support.bursts import Burst, bursts_of, wall
 from tests.support.folders import ROOT, data
 from tests.support.mistakes import mistakes
 

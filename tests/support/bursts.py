@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from chipmodel.hardware.psram_device import Device, burst_clocks
+from chipmodel.hardware.psram_device import Device, burst_clocks, burst_limit
 from chipmodel.records import dataclass
-from chipmodel.timing.split import split, wall
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,12 @@ class Burst:
         return self.start + self.low
 
 
+def wall(device: Device, write: bool = False) -> int | None:
+    """No burst crosses a multiple of this many bytes: the smaller of page and controller boundary."""
+    page = None if device.crosses(write) else device.page_bytes
+    return min(filter(None, (page, device.boundary_bytes)), default=None)
+
+
 def bursts_of(
     device: Device, address: int, size: int, write: bool = False, max_burst: int | None = None
 ) -> Iterator[Burst]:
@@ -32,13 +37,22 @@ def bursts_of(
     early as is legal without a refresh."""
     skip = address % device.word_bytes
     place, clock = address - skip, 0
-    groups = split(device, address, size, write, max_burst)
-    repeated = (run for group in groups for _ in range(group.repeat) for run in group.runs)
-    for moved in (run.bytes for run in repeated for _ in range(run.count)):
+    limit, edge = burst_limit(device, write, max_burst), wall(device, write)
+    while size and place < address + size:
+        most = [address + size - place, *([limit] if limit else []), *([edge - place % edge] if edge else [])]
+        moved = min(most)
         low = burst_clocks(device, place, moved, write) + device.ce_setup_hold_clocks
         yield Burst(place + skip, moved - skip, clock, low, write)
         place, skip = place + moved, 0
         clock += low + device.ce_high_min
+
+
+def held_clocks(device: Device, size: int, write: bool = False, collided: bool = False) -> int:
+    """Return the clocks for which the bursts from the start of a page hold the Psram, with CE# high after
+    each."""
+    idle = device.ce_setup_hold_clocks + device.ce_high_min
+    bursts = bursts_of(device, 0, size, write)
+    return sum(burst_clocks(device, b.address, b.bytes, write, collided) + idle for b in bursts)
 
 
 def assert_legal(device: Device, bursts: Iterable[Burst]) -> None:

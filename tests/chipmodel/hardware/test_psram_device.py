@@ -15,8 +15,7 @@ from chipmodel.hardware.psram_device import (
     overhead_clocks,
 )
 from chipmodel.hardware.psram_parts import DEVICES, device_named
-from chipmodel.timing.bursts import held_clocks
-from tests.support.bursts import bursts_of
+from tests.support.bursts import bursts_of, held_clocks
 
 
 def at(name: str, mhz: Fraction | int, **settings: object) -> Device:

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput
-from chipmodel.hardware.psram_device import Collision, Crossing, Device, burst_clocks
+from chipmodel.hardware.psram_device import Collision, Crossing, Device, burst_clocks, burst_limit
 from chipmodel.hardware.psram_parts import DEVICES, device_named
-from chipmodel.timing.bursts import held_clocks
-from chipmodel.timing.split import split, wall
-from tests.support.bursts import assert_legal, bursts_of
+from chipmodel.timing.routes import PsramPort
+from tests.support.bursts import assert_legal, bursts_of, held_clocks, wall
 
 COLLISIONS: tuple[Collision, ...] = ("none", "worst", "expected", "phase")
 
@@ -73,43 +72,38 @@ def test_bursts_equal_a_walk_byte_by_byte(transfer: tuple[Device, int, int, bool
     assert found == list(walked(device, address, size, write, max_burst))
 
 
-@given(devices(), st.integers(0, 9000), st.booleans(), st.sampled_from([None, 32, 96, 1000]))
-def test_the_closed_form_is_the_sum_over_the_bursts(
-    device: Device, size: int, write: bool, max_burst: int | None
-) -> None:
-    bursts = list(bursts_of(device, 0, size, write, max_burst))
-    assert_legal(device, bursts)
-    assert held_clocks(device, size, write, max_burst) == sum(b.low + device.ce_high_min for b in bursts)
-    collided = (burst_clocks(device, 0, b.bytes, write, collided=True) for b in bursts)
-    idle = device.ce_setup_hold_clocks + device.ce_high_min
-    worst = held_clocks(device, size, write, max_burst, "worst")
-    assert worst == sum(clocks + idle for clocks in collided)
+def page_clocks(device: Device, write: bool, collision: Collision) -> Fraction:
+    """Clocks for which a page holds the Psram by the closed form of the routes."""
+    limit = burst_limit(device, write)
+    longest = min(device.page_bytes, limit or device.page_bytes)
+    port = PsramPort(device, device.clock, collision=collision)
+    return port.run_cycles(Fraction(device.page_bytes, port.line_bytes), longest, write)
+
+
+@given(devices(), st.booleans())
+def test_the_closed_form_of_a_page_is_the_sum_over_its_bursts(device: Device, write: bool) -> None:
+    device = replace(device, boundary_bytes=None)
+    assert_legal(device, list(bursts_of(device, 0, device.page_bytes, write)))
+    for collision, collided in (("none", False), ("worst", True)):
+        held = held_clocks(device, device.page_bytes, write, collided)
+        assert page_clocks(device, write, collision) == held
 
 
 def test_collisions_cost_between_none_and_worst() -> None:
     device = replace(device_named("S27KS0642"), latency_mode="variable")
-    none, phase, expected = (
-        held_clocks(device, 1 << 20, max_burst=256, collision=each) for each in ("none", "phase", "expected")
+    none, phase, expected, worst = (
+        page_clocks(device, False, each) for each in ("none", "phase", "expected", "worst")
     )
-    # A refresh of 7 clocks each 1562.5, met by 4096 bursts at random: 18.35.
-    assert expected == none + 19 * 7
+    # A refresh of 7 clocks each 1562.5, met by each burst at random.
+    bursts = len(list(bursts_of(device, 0, device.page_bytes)))
+    assert expected - none == bursts * 7 * Fraction(7) / Fraction("1562.5")
+    assert worst - none == bursts * 7
     assert phase == none, "the simulation finds these"
 
 
 def test_fixed_latency_hides_refreshes() -> None:
     device = device_named("S27KS0642")
-    costs = {held_clocks(device, 1 << 16, collision=c) for c in COLLISIONS}
-    assert len(costs) == 1
-
-
-@pytest.mark.parametrize("collision", ["none", "expected"])
-@pytest.mark.parametrize("name", ["S27KS0642", "APS256XXN-x8"])
-def test_a_long_transfer_takes_no_walk(name: str, collision: Collision) -> None:
-    """A terabyte: ten billion bursts, which no walk would finish."""
-    device = replace(device_named(name), latency_mode="variable")
-    short = held_clocks(device, 1 << 22, max_burst=96, collision=collision)
-    long = held_clocks(device, 1 << 40, max_burst=96, collision=collision)
-    assert abs(long / 2**18 / short - 1) < 1e-3
+    assert len({page_clocks(device, False, collision) for collision in COLLISIONS}) == 1
 
 
 def test_worked_example_a_kilobyte_by_qpi_takes_four_bursts() -> None:
@@ -154,14 +148,10 @@ def test_assert_legal_finds_each_broken_rule() -> None:
             assert_legal(device, bursts)
 
 
-def test_what_cannot_be_split_is_refused() -> None:
+def test_what_cannot_be_moved_is_refused() -> None:
     device = device_named("LUNA-ARCS")
-    with pytest.raises(BadInput, match="neither may be negative"):
-        split(device, 0, -1)
     with pytest.raises(BadInput, match="no burst fits"):
-        split(replace(device, ce_low_max_us=Fraction(1, 100)), 0, 64)
-    with pytest.raises(BadInput, match="multiple of the other"):
-        split(replace(device, boundary_bytes=768), 0, 64, write=True)
+        burst_limit(replace(device, ce_low_max_us=Fraction(1, 100)))
     part = replace(device, latency_mode="variable", collided_multiple=2)
     with pytest.raises(BadInput, match="no refresh figures"):
-        held_clocks(part, 64, collision="expected")
+        page_clocks(part, False, "expected")

@@ -24,21 +24,21 @@ work on 32 bits with two operands, with one, and of 32-bit products; the least w
 class EthosNpu:
     """One variant, and the port to its SRAM. Sizes are elements unless a name says otherwise."""
 
-    block_height: int
-    block_width: int
-    block_depth: int
+    micro_block_height: int
+    micro_block_width: int
+    micro_block_depth: int
     """The micro-block of the output: what one step of the MAC array works on."""
     shram_banks: int
-    input_granule: int
+    shram_input_granule: int
     """Banks of SHRAM are given to inputs in multiples of this."""
-    accumulator_granule: int
-    wide_accumulator_granule: int
+    shram_accumulator_granule: int
+    shram_wide_accumulator_granule: int
     """The same for accumulators of 32 and of 40 bits."""
     delay_cycles: int
     wide_delay_cycles: int
     """Cycles between two steps of a block of one micro-block, with accumulators of 32 and of 40 bits."""
-    read_latency: int
-    write_latency: int
+    sram_read_latency: int
+    sram_write_latency: int
     sram_burst: int
     """Bytes of the burst in which SRAM is accessed; shorter accesses take as long."""
     read_bytes_per_cycle: Fraction
@@ -57,7 +57,7 @@ class EthosNpu:
 
     def __hash__(self) -> int:
         """A hash of a few fields: costs are cached by it, and fractions take long to hash."""
-        return hash((self.block_height, self.block_width, self.block_depth, self.shram_banks, self.cores))
+        return hash((self.micro_block_width, self.micro_block_depth, self.shram_banks, self.cores))
 
     def output(self, kind: str, bits: int = 8) -> Fraction:
         """Cycles of an output element of one of the ``OUTPUT_RATES``, the same for 8 and 16 ``bits``."""
@@ -70,24 +70,12 @@ class EthosNpu:
     @property
     def macs(self) -> int:
         """MACs a cycle on 8 bits."""
-        return 8 * self.block_height * self.block_width * self.block_depth * self.cores
+        return 8 * self.micro_block_height * self.micro_block_width * self.micro_block_depth * self.cores
 
     @property
     def columns_first(self) -> int:
         """The width of the micro-block over outputs of one row, where it is two rows high otherwise."""
-        return self.block_height * self.block_width
-
-
-_NAMES = {
-    **{f"block_{side}": f"micro_block.{side}" for side in ("height", "width", "depth")},
-    "shram_banks": "shram.banks",
-    "input_granule": "shram.input_granule_banks",
-    "accumulator_granule": "shram.accumulator_granule_banks",
-    "wide_accumulator_granule": "shram.wide_accumulator_granule_banks",
-    "read_latency": "sram.read_latency_cycles",
-    "write_latency": "sram.write_latency_cycles",
-    "sram_burst": "sram.burst_bytes",
-}
+        return self.micro_block_height * self.micro_block_width
 
 
 def ethos_of(values: Values) -> EthosNpu:
@@ -96,7 +84,6 @@ def ethos_of(values: Values) -> EthosNpu:
         EthosNpu,
         "npu.ethos",
         values,
-        **{name: int(values[f"npu.ethos.{path}"]) for name, path in _NAMES.items()},
         read_bytes_per_cycle=values["npu.read_bytes_per_cycle"],
         write_bytes_per_cycle=values["npu.write_bytes_per_cycle"],
         output_cycles=tuple(values[f"npu.ethos.output_cycles.{kind}"] for kind in OUTPUT_RATES),

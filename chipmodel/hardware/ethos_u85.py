@@ -83,11 +83,11 @@ class EthosU85:
 
     macs: int
     """One of ``VARIANTS``."""
-    read_latency: int
-    write_latency: int
+    sram_read_latency: int
+    sram_write_latency: int
     sram_burst: int
     """Bytes of the burst in which SRAM is accessed; shorter accesses take as long."""
-    bytes_per_cycle: Fraction
+    sram_bytes_per_cycle: Fraction
     """All ports to SRAM together."""
     read_bytes_per_cycle: Fraction
     write_bytes_per_cycle: Fraction
@@ -113,7 +113,7 @@ class EthosU85:
     def port(self, read: Fraction, written: Fraction) -> Fraction:
         """Cycles in which so many bytes of inputs are read while so many of outputs are written."""
         ways = read / self.read_bytes_per_cycle, written / self.write_bytes_per_cycle
-        return max(*ways, (read + written) / self.bytes_per_cycle)
+        return max(*ways, (read + written) / self.sram_bytes_per_cycle)
 
 
 def ethos_u85_of(values: Values) -> EthosU85:
@@ -123,11 +123,6 @@ def ethos_u85_of(values: Values) -> EthosU85:
         "npu.ethos",
         values,
         macs=int(values["npu.macs_per_cycle.int8"]),
-        **{
-            f"{way}_latency": int(values[f"npu.ethos.sram.{way}_latency_cycles"]) for way in ("read", "write")
-        },
-        sram_burst=int(values["npu.ethos.sram.burst_bytes"]),
-        bytes_per_cycle=values["npu.ethos.sram.bytes_per_cycle"],
         read_bytes_per_cycle=values["npu.read_bytes_per_cycle"],
         write_bytes_per_cycle=values["npu.write_bytes_per_cycle"],
     )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 Values = Mapping[str, Any]
 """The values of a chip file by dotted paths: exact numbers, and the words of choices."""
-UNITS = ("", "_bytes", "_cycles")
+UNITS = ("", "_bytes", "_cycles", "_banks")
 """What a path may end with besides the name of a dataclass's field."""
 TRUE = ("yes", "true")
 Kind = TypeVar("Kind")
@@ -17,10 +17,12 @@ Kind = TypeVar("Kind")
 
 def read_as(kind: type[Kind], path: str, values: Values, **given: Any) -> Kind:
     """Return a dataclass ``kind``: its fields are ``given``, or else what ``values`` have below ``path`` by
-    the same name; what neither has keeps its default."""
+    the same name, with underscores between the keys of a group and those in it; what is in neither keeps its
+    default."""
+    inside = {at[len(path) + 1 :].replace(".", "_"): at for at in values if at.startswith(f"{path}.")}
     for field in fields(kind):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        paths = (f"{path}.{field.name}{unit}" for unit in UNITS)
-        present = next((at for at in paths if at in values and field.name not in given), None)
+        names = (f"{field.name}{unit}" for unit in UNITS)
+        present = next((inside[name] for name in names if name in inside and field.name not in given), None)
         if present is not None:
             given[field.name] = _typed(str(field.type), values[present])
     return kind(**given)

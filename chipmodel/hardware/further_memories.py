@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.records import dataclass
@@ -32,10 +31,10 @@ class FurtherMemory:
     bytes: int
     load_latency: int
     """Core cycles before the first byte of a load from it."""
-    load_rate: Fraction
+    load_bytes_per_cycle: Fraction
     """Bytes of a load that pass in a core cycle."""
     store_latency: int
-    store_rate: Fraction
+    store_bytes_per_cycle: Fraction
 
 
 def memory_path(path: str) -> tuple[str, str] | None:
@@ -52,12 +51,6 @@ def memory_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 def further_memories_of(values: Values) -> tuple[FurtherMemory, ...]:
     """Return the memories of a chip file, in its order."""
-
-    def memory(name: str) -> FurtherMemory:
-        at = f"{GROUP}.{name}"
-        ways = ("load", "store")
-        given: dict[str, Any] = {f"{way}_rate": values[f"{at}.{way}.bytes_per_cycle"] for way in ways}
-        given |= {f"{way}_latency": int(values[f"{at}.{way}.latency_cycles"]) for way in ways}
-        return read_as(FurtherMemory, at, values, name=name, **given)
-
-    return tuple(memory(name) for name in memory_names(values))
+    return tuple(
+        read_as(FurtherMemory, f"{GROUP}.{name}", values, name=name) for name in memory_names(values)
+    )

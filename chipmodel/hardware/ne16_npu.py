@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from chipmodel.hardware.field_values import Values
+from chipmodel.hardware.field_values import Values, read_as
 from chipmodel.records import dataclass
 
 MOST_BITS = 8
@@ -17,7 +17,7 @@ class Ne16Npu:
 
     weight_bits: int
     """Bits of a weight: the engine takes one of them at a time."""
-    cluster_macs: Fraction
+    cluster_macs_per_cycle: Fraction
     """MACs, or elements of pooling windows, a cycle of int8 work that the engine leaves to the cores."""
     cluster_output: Fraction
     """Cycles that each output of such work takes in addition: its bias, scale and store."""
@@ -28,5 +28,4 @@ class Ne16Npu:
 def ne16_of(values: Values) -> Ne16Npu:
     """The cluster of a chip file with these values."""
     bits, launch = int(values["weights.bits_per_weight"]), int(values["npu.launch_cycles"])
-    rate, output = (values[f"npu.ne16.cluster_{name}"] for name in ("macs_per_cycle", "output_cycles"))
-    return Ne16Npu(bits or MOST_BITS, rate, output, launch)
+    return read_as(Ne16Npu, "npu.ne16", values, weight_bits=bits or MOST_BITS, launch_cycles=launch)

@@ -40,7 +40,7 @@ class VectorCpu:
     """Cores that share the rows of a convolution, and the cache."""
     first: DataCache | None = None
     """A smaller cache in front of the other."""
-    first_line_cycles: Fraction = Fraction(0)
+    first_cache_line_cycles: Fraction = Fraction(0)
     """Core cycles in which it reads a line from the other cache."""
 
 
@@ -54,5 +54,4 @@ def vector_cpu_of(values: Values) -> VectorCpu:
         launch_cycles=int(values["npu.launch_cycles"]),
         cache=read_as(DataCache, "npu.vector.cache", values),
         first=first if first.bytes else None,
-        first_line_cycles=values["npu.vector.first_cache.line_cycles"],
     )

@@ -74,18 +74,18 @@ def choose_blocks(npu: EthosNpu, layers: AlikeLayers) -> BlockSizes:
 
 def sides(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
     """The heights (axis 0) or widths of blocks that are tried for outputs of such sizes."""
-    micro = (npu.block_height, npu.block_width)[axis]
+    micro = (npu.micro_block_height, npu.micro_block_width)[axis]
     return np.arange(micro, _largest(npu, sizes, axis).max() + 1, micro, dtype=np.int64)
 
 
 def _largest(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
-    micro = (npu.block_height, npu.block_width)[axis]
+    micro = (npu.micro_block_height, npu.micro_block_width)[axis]
     return np.asarray(-(-np.minimum(sizes, LARGEST[axis]) // micro) * micro)
 
 
 def tried_depths(npu: EthosNpu, depth: int) -> list[int]:
     """Return the depths of blocks that are tried for so many output channels."""
-    micro, depths = npu.block_depth, list[int]()
+    micro, depths = npu.micro_block_depth, list[int]()
     most = round_up(min(depth, LARGEST[2]), micro)
     tried = max(micro, min(most, DEPTH_STEP))
     while True:
@@ -102,7 +102,7 @@ def input_block(
     """Rows, columns and channels of the input that is read for output blocks of such sizes."""
     extents = list[Counts]()
     for size, stride, reach, micro in zip(
-        (high, wide), layer.stride, layer.reach, (npu.block_height, npu.block_width), strict=True
+        (high, wide), layer.stride, layer.reach, (npu.micro_block_height, npu.micro_block_width), strict=True
     ):
         needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
         extents.append(-(-needed // micro) * micro)
@@ -113,7 +113,7 @@ def input_block(
 
 def one_row(npu: EthosNpu, layer: Layer) -> bool:
     """Whether the output is one row of a kernel of one row, along which a micro-block of two rows lies."""
-    return npu.block_height == 2 and layer.output.height == 1 and layer.kernel[0] == 1
+    return npu.micro_block_height == 2 and layer.output.height == 1 and layer.kernel[0] == 1
 
 
 def fits(
@@ -124,9 +124,9 @@ def fits(
     high = np.minimum(high, 1) if flat else high
     in_high, in_wide, in_depth = inside
     input_bytes = in_high * in_wide * (-(-in_depth * layer.bits // 64) * 8)
-    granule = npu.wide_accumulator_granule if layer.wide else npu.accumulator_granule
+    granule = npu.shram_wide_accumulator_granule if layer.wide else npu.shram_accumulator_granule
     sums = high * wide * (-(-depth // 8) * 8) * (40 if layer.wide else 32) // 8
-    inputs, accumulators = _banks(input_bytes, npu.input_granule), _banks(sums, granule)
+    inputs, accumulators = _banks(input_bytes, npu.shram_input_granule), _banks(sums, granule)
     return np.asarray(inputs + accumulators <= banks(npu))
 
 

@@ -109,7 +109,7 @@ def _computed(ethos: EthosNpu, layer: Layer, times: int, columns: bool) -> Fract
     positions = Fraction(layer.output.height * layer.output.width, ethos.columns_first)
     if times == 1 and layer.output.height > 1:
         positions = _micro_blocks(ethos, layer, columns)
-    layers = Fraction(layer.output.depth, ethos.block_depth)
+    layers = Fraction(layer.output.depth, ethos.micro_block_depth)
     decoded = Fraction(0)
     if times == 1:
         layers, decoded = Fraction(ceil(layers)), Fraction(decoding(ethos, layer))
@@ -122,7 +122,7 @@ def _micro_blocks(ethos: EthosNpu, layer: Layer, columns: bool) -> Fraction:
     ``columns`` in any bands. Each covers at most one element of which row and column are multiples of its
     sides. A micro-block that a row of even width turns along itself covers no more elements."""
     rows, width = layer.output.height, layer.output.width
-    high, wide = ethos.block_height, ethos.block_width
+    high, wide = ethos.micro_block_height, ethos.micro_block_width
     if high == 1 or layer.kernel[0] > 1 or (width % 2 and not columns):
         return Fraction(-(-rows // high) * -(-width // wide))
     return Fraction(rows * round_up(width, 2), ethos.columns_first)
@@ -147,8 +147,8 @@ def _least_of_element(ethos: EthosNpu, layer: Layer, kind: str, rows_cut: bool, 
     """The least cycles of an output element. Parts of an axis that is cut read their share of the input, at
     least, and else as if they might read all of it (``part`` in ``chipmodel.model.work``)."""
     made, given = layer.output, layer.input
-    most = round_up(min(made.depth, LARGEST[2]), ethos.block_depth)
-    depths = np.arange(ethos.block_depth, most + 1, ethos.block_depth)
+    most = round_up(min(made.depth, LARGEST[2]), ethos.micro_block_depth)
+    depths = np.arange(ethos.micro_block_depth, most + 1, ethos.micro_block_depth)
     tried = (sides(ethos, size, axis) for axis, size in enumerate((made.height, made.width)))
     deep, high, wide = np.meshgrid(depths, *tried, indexing="ij")
     read, flat = input_block(ethos, layer, high, wide, deep), one_row(ethos, layer)

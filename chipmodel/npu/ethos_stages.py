@@ -69,7 +69,7 @@ class LayerParts:
         read, written = self._bursts(blocks)
         high, wide, deep = tile
         moved = inside * np.minimum(blocks.input.depth, self.given) * read + high * wide * deep * written
-        return moved + self.ethos.read_latency + self.ethos.write_latency
+        return moved + self.ethos.sram_read_latency + self.ethos.sram_write_latency
 
     def _port(self, blocks: BlockSizes, inside: Cycles) -> Cycles:
         """Cycles of all reads and writes on the port to SRAM."""
@@ -94,14 +94,14 @@ class LayerParts:
         """Cycles of the longest stage of the blocks by size, what remains after the first one, and how many
         blocks there are of each size."""
         ethos, layer = self.ethos, self.layer
-        high = np.where(self.turned, 1, ethos.block_height)
-        wide = np.where(self.turned, ethos.columns_first, ethos.block_width)
+        high = np.where(self.turned, 1, ethos.micro_block_height)
+        wide = np.where(self.turned, ethos.columns_first, ethos.micro_block_width)
         (h, n), (w, m), (d, k) = map(self._along, (self.rows, self.columns, self.channels), tile)
         h, n, w, m = h[:, None, None], n[:, None, None], w[:, None], m[:, None]
-        computed = self._computing(-(-h // high) * -(-w // wide), -(-d // ethos.block_depth))
+        computed = self._computing(-(-h // high) * -(-w // wide), -(-d // ethos.micro_block_depth))
         output = np.ceil(float(output_rate(ethos, layer, self.kind)) * (h * w * d) - ROUNDING)
         if layer.traversal != "pooling":
-            output = np.maximum(output, SCALE_BYTES * d * ethos.read_latency / SCALES_AHEAD)
+            output = np.maximum(output, SCALE_BYTES * d * ethos.sram_read_latency / SCALES_AHEAD)
         command = (transfer + output + computed) / UNITS
         longest = np.maximum(np.maximum(computed, output), command)
         return longest, np.maximum(np.minimum(computed, output), command)[0, 0, 0], n * m * k
@@ -133,7 +133,7 @@ def bricks(channels: Counts) -> Counts:
 
 def decoding(ethos: EthosNpu, layer: Layer) -> int:
     """Cycles in which the weights of a step are decoded."""
-    return 0 if layer.traversal == "pooling" else DECODED * ethos.block_depth // DECODED_CHANNELS
+    return 0 if layer.traversal == "pooling" else DECODED * ethos.micro_block_depth // DECODED_CHANNELS
 
 
 def output_rate(ethos: EthosNpu, layer: Layer, kind: str) -> Fraction:

@@ -44,9 +44,9 @@ def _block_cycles(npu: EthosU85, layer: Layer, block: U85Block) -> Fraction:
     computed = Fraction(_computing(npu, layer, block))
     written = Fraction(ceil(npu.output("plain", layer.bits) * output.elements))
     if layer.traversal != "pooling":
-        written = max(written, Fraction(SCALE_BYTES * output.depth * npu.read_latency, SCALES_AHEAD))
-    read_first = npu.read_latency + _moved(npu, layer, block.input, layer.input)
-    write_last = npu.write_latency + _moved(npu, layer, block.output, layer.output)
+        written = max(written, Fraction(SCALE_BYTES * output.depth * npu.sram_read_latency, SCALES_AHEAD))
+    read_first = npu.sram_read_latency + _moved(npu, layer, block.input, layer.input)
+    write_last = npu.sram_write_latency + _moved(npu, layer, block.output, layer.output)
     command = ((abs(write_last - read_first) if count > 1 else 0) + computed + written) / UNITS
     stages = max(computed, command), max(written, command)
     return Fraction(int(max(stages) * count + min(stages)) + read_first + write_last)
@@ -60,7 +60,7 @@ def _micro_blocks(size: Size, micro: Size) -> Size:
 def _moved(npu: EthosU85, layer: Layer, block: Size, whole: Size) -> int:
     """Cycles on all ports for the elements of a block."""
     taken = block.within(whole).elements * layer.bits // 8 * _burst_factor(npu, layer, block, whole)
-    return int(int(taken) / npu.bytes_per_cycle)
+    return int(int(taken) / npu.sram_bytes_per_cycle)
 
 
 def _burst_factor(npu: EthosU85, layer: Layer, block: Size, whole: Size) -> Fraction:
@@ -154,5 +154,5 @@ def _port_cycles(npu: EthosU85, layer: Layer, block: U85Block) -> Fraction:
     if not npu.weights_on_port:
         return port
     weights = bytes_of_weights(layer) * again
-    all_bytes = (inputs + outputs + weights) / npu.bytes_per_cycle
+    all_bytes = (inputs + outputs + weights) / npu.sram_bytes_per_cycle
     return max(port, weights / npu.read_bytes_per_cycle, all_bytes)

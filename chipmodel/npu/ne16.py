@@ -80,7 +80,7 @@ def least_ne16_cycles(npu: Npu, ne16: Ne16Npu, op: Op, work: SingleWork, columns
     mode = mode_of(ne16, op)
     if mode == "cores" or isinstance(work, Pool):
         slower = macs_per_cycle(npu, op.dtype) / npu.macs_per_cycle[8]
-        inner = taps(work) / (ne16.cluster_macs * slower)
+        inner = taps(work) / (ne16.cluster_macs_per_cycle * slower)
         return max(1, launch + ceil(inner + elements_written(work) * ne16.cluster_output))
     jobs = _jobs(mode, work, DTYPE_BITS[op.dtype] > 8)
     return max(1, launch + sum(job.cycles(ne16.weight_bits) for job in jobs))

@@ -34,7 +34,7 @@ def vector_cpu_cycles(npu: Npu, cpu: VectorCpu, op: Op, work: SingleWork) -> int
     if run.copies_input:
         read, written = 2 * read, written + read
     waits = Fraction(0)
-    for cache, line_cycles in ((cpu.cache, cpu.weight_line_cycles), (cpu.first, cpu.first_line_cycles)):
+    for cache, line_cycles in ((cpu.cache, cpu.weight_line_cycles), (cpu.first, cpu.first_cache_line_cycles)):
         if cache:
             waits += line_cycles * refilled_lines(cache, run, read + written, weighted=bool(op.constants))
     computed = (run.cycles + waits) / (cpu.cores if _shared(work) else 1)
@@ -46,7 +46,7 @@ def _moving_cycles(npu: Npu, cpu: VectorCpu, op: Op, read: Fraction, written: Fr
     beyond = read / npu.read_bytes_per_cycle + written / npu.write_bytes_per_cycle
     if not cpu.first:
         return beyond
-    near = (read + written) / cpu.first.line_bytes * cpu.first_line_cycles
+    near = (read + written) / cpu.first.line_bytes * cpu.first_cache_line_cycles
     assert not isinstance(op.work, CascadeWork), "a cascade takes the cycles of its steps"
     run = _run(npu, cpu, op, op.work)
     held = sum(_operand_bytes(op, op.work, run)) + run.filter_bytes

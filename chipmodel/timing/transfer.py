@@ -85,7 +85,7 @@ def _end(chip: Chip, name: str, direction: Direction) -> OffChipLink:
 def _further(
     memory: FurtherMemory, direction: Direction, core_mhz: Fraction, channels: Channels, port: int
 ) -> OffChipLink:
-    rate = memory.load_rate if direction == "load" else memory.store_rate
+    rate = memory.load_bytes_per_cycle if direction == "load" else memory.store_bytes_per_cycle
     load, store = (Route(s, BURST_BYTES, Fraction(0)) for s in (memory.load_latency, memory.store_latency))
     return OffChipLink(
         Psram(memory.bytes, core_mhz, rate), Dma(load, store, channels, port_bytes=port), direction

@@ -156,7 +156,9 @@ class ChipTierProblem:
 
 def _quickest_first(chip: Chip) -> tuple[FurtherMemory, ...]:
     """The further memories by the cycles that a byte takes into them and out again."""
-    return tuple(sorted(chip.memories, key=lambda each: 1 / each.load_rate + 1 / each.store_rate))
+    return tuple(
+        sorted(chip.memories, key=lambda each: 1 / each.load_bytes_per_cycle + 1 / each.store_bytes_per_cycle)
+    )
 
 
 _searched = lru_cache(maxsize=8)(search)

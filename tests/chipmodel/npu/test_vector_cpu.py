@@ -215,7 +215,8 @@ def test_a_filter_that_only_the_second_cache_holds_is_read_from_it_at_every_poin
     window = Window(10, 10, 10, 10, 3, 3, pad_top=1, pad_left=1, pad_bottom=1, pad_right=1)
     op = Op("op", "conv", Conv(window, 128, 128), ("x",), ("y",), ("w",))
     alone = replace(
-        board, vector=replace(board.vector or pytest.fail("no vector unit"), first_line_cycles=Fraction(0))
+        board,
+        vector=replace(board.vector or pytest.fail("no vector unit"), first_cache_line_cycles=Fraction(0)),
     )
     further = op_cycles(board, op, 10, 128) - op_cycles(alone, op, 10, 128)
     assert further == 17 * (99 * 147_968 // 64 + 2 * 12_800 // 64)

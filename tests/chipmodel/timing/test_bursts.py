@@ -84,16 +84,15 @@ def page_clocks(device: Device, write: bool, collision: Collision) -> Fraction:
 def test_the_closed_form_of_a_page_is_the_sum_over_its_bursts(device: Device, write: bool) -> None:
     device = replace(device, boundary_bytes=None)
     assert_legal(device, list(bursts_of(device, 0, device.page_bytes, write)))
-    for collision, collided in (("none", False), ("worst", True)):
+    both: tuple[tuple[Collision, bool], ...] = ("none", False), ("worst", True)
+    for collision, collided in both:
         held = held_clocks(device, device.page_bytes, write, collided)
         assert page_clocks(device, write, collision) == held
 
 
 def test_collisions_cost_between_none_and_worst() -> None:
     device = replace(device_named("S27KS0642"), latency_mode="variable")
-    none, phase, expected, worst = (
-        page_clocks(device, False, each) for each in ("none", "phase", "expected", "worst")
-    )
+    none, worst, expected, phase = (page_clocks(device, False, each) for each in COLLISIONS)
     # A refresh of 7 clocks each 1562.5, met by each burst at random.
     bursts = len(list(bursts_of(device, 0, device.page_bytes)))
     assert expected - none == bursts * 7 * Fraction(7) / Fraction("1562.5")

@@ -124,7 +124,9 @@ def test_what_saves_the_most_cycles_has_the_room() -> None:
 
 
 def test_a_memory_slower_than_psram_holds_nothing() -> None:
-    slow = replace(chip(SIZE).memories[0], load_rate=Fraction(1, 100), store_rate=Fraction(1, 100))
+    slow = replace(
+        chip(SIZE).memories[0], load_bytes_per_cycle=Fraction(1, 100), store_bytes_per_cycle=Fraction(1, 100)
+    )
     made = schedule(("store", "a", 0), ("load", "a", 2))
     assert memories(with_further_memories(program(), made, replace(LUNA_LIKE, memories=(slow,)))) == ["", ""]
 
@@ -198,7 +200,9 @@ def test_a_tensor_does_not_leave_for_more_than_its_loads_save() -> None:
     others: list[Moved] = [("store", "b", 5), *(("load", "b", at) for at in (6, 6, 7, 7, 7))]
     made = schedule(*moved, *others)
     assert with_further_memories(program(), made, chip(SIZE)).moves
-    slow = replace(chip(SIZE).memories[0], load_rate=Fraction(1), store_rate=Fraction(1))
+    slow = replace(
+        chip(SIZE).memories[0], load_bytes_per_cycle=Fraction(1), store_bytes_per_cycle=Fraction(1)
+    )
     found = with_further_memories(program(), made, replace(LUNA_LIKE, memories=(slow,)))
     assert memories(found) == [""] * 3 + ["second"] * 6
     assert found.moves == ()

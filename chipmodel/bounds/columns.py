@@ -30,8 +30,8 @@ from chipmodel.model.program import If, Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import LISTED, TimeBound
-from chipmodel.timing.strided import run_times
-from chipmodel.timing.transfer import OffChipLink, link
+from chipmodel.timing.links import Link
+from chipmodel.timing.transfer import link
 from dma.columns.chosen import ChosenWay, chosen_way
 from dma.columns.ladder import FOR_TIME, Cascades
 from dma.columns.listed import ListedWays
@@ -325,16 +325,16 @@ least."""
 def _further_runs(chip: Chip, costs: LeastTransferCosts, in_turn: bool) -> Integers:
     """Return ``ListedColumns.runs``; nothing where transfers are not ``in_turn``."""
     slopes: dict[Traffic, Fraction] = {"load": costs.load_each, "store": costs.store_each}
-    found = (_further(chip.core_mhz, link(chip, traffic), slope) for traffic, slope in slopes.items())
+    found = (_further(link(chip, traffic), slope) for traffic, slope in slopes.items())
     return np.array([*chain(*found)] if in_turn else [0, 0], np.int64)
 
 
 @lru_cache
-def _further(core_mhz: Fraction, end: OffChipLink, slope: Fraction) -> tuple[int, ...]:
+def _further(end: Link, slope: Fraction) -> tuple[int, ...]:
     """What three runs of each length take longer than two, beyond the cycles of the bytes."""
     more = [0]
     for size in range(1, LENGTHS):
-        three, two = (run_times(core_mhz, *end, count * size, count) for count in (3, 2))
+        three, two = (end.in_runs(count * size, count) for count in (3, 2))
         further = three.setup + three.data - two.setup - two.data
         more.append(max(0, floor(further - size * slope)))
     return *more[:-1], min(more[LENGTHS // 2 :])

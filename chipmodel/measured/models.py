@@ -14,12 +14,13 @@ from chipmodel.errors import BadInput, placed
 from chipmodel.files.suggestions import shown, suggest
 from chipmodel.geometry.window import Window
 from chipmodel.hardware.chip import CdmaDma, Chip, EfPsramDma, HyperBusDma
+from chipmodel.hardware.clocks import Clock
 from chipmodel.measured.table import MeasuredRow
 from chipmodel.model.program import Op
 from chipmodel.model.work import Conv, Matmul, SingleWork, Vector
 from chipmodel.npu.cycles import op_cycles
 from chipmodel.npu.luna import ADD_KINDS, RELU_KINDS, SIGMOID_KINDS, op_cost
-from chipmodel.timing import controlled
+from chipmodel.timing.controlled import cdma
 from chipmodel.timing.controllers import HyperBus, HyperBusRead, ef_protocol
 from chipmodel.timing.transfer import route_cycles
 
@@ -107,7 +108,7 @@ def _hyperbus(chip: Chip, row: MeasuredRow) -> HyperBus:
         latency_multiple=row.whole("latency_multiple"),
         max_burst_words=row.whole("max_burst_words"),
     )
-    return controlled.hyperbus(row.number("sys_mhz"), row.number("ck_mhz"), dma)
+    return HyperBus(Clock(row.number("sys_mhz")), Clock(row.number("ck_mhz")), dma)
 
 
 def hyperbus_read(chip: Chip, row: MeasuredRow) -> Prediction:
@@ -155,7 +156,7 @@ def axi_cdma(chip: Chip, row: MeasuredRow) -> Prediction:
         raise BadInput(what, where=row.place("data_bits"), hint="use 8, 16, 32 ... 1024")
     assert isinstance(chip.dma, CdmaDma)
     beats = row.whole("max_burst_beats")
-    engine = controlled.cdma(replace(chip.dma, data_bits=bits, max_burst_beats=beats))
+    engine = cdma(replace(chip.dma, data_bits=bits, max_burst_beats=beats))
     copy = engine.copy(row.whole("src"), row.whole("dst"), row.whole("bytes"))
     return {
         "cycles": Fraction(copy.cycles),

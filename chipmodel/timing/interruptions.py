@@ -12,14 +12,14 @@ from fractions import Fraction
 from math import ceil
 from typing import Literal
 
-from chipmodel.hardware.chip import BurstDma, Chip, Dma, DramDma
+from chipmodel.hardware.chip import Chip, DramDma
 from chipmodel.hardware.clocks import Clock, rescaled
-from chipmodel.hardware.psram_device import burst_clocks, latency_clocks
+from chipmodel.hardware.psram_device import latency_clocks
 from chipmodel.model.schedule import Direction
 from chipmodel.records import dataclass
 from chipmodel.timing import dram
-from chipmodel.timing.controlled import controlled_cycles
 from chipmodel.timing.refresh import hidden, refresh_clocks
+from chipmodel.timing.transfer import link
 
 InterruptionCause = Literal["refresh", "cpu"]
 
@@ -78,19 +78,5 @@ def interruptions(chip: Chip) -> Iterator[Interruption]:
         interval = chip.dma.memory.t_refi_ns * chip.core_mhz / 1000
         yield Interruption("refresh", interval, busy, None, opening)
     if chip.cpu.psram_every:
-        line = _cpu_cycles(chip)
+        line = link(chip, "load").cpu_cycles(chip.cpu.line_bytes)
         yield Interruption("cpu", Fraction(chip.cpu.psram_every), line, None)
-
-
-def _cpu_cycles(chip: Chip) -> int:
-    """Core cycles of the CPU's access to a line, a burst of its own or a controller's load."""
-    core, psram = Clock(chip.core_mhz), Clock(chip.psram.clock_mhz)
-    line, dma, device = chip.cpu.line_bytes, chip.dma, chip.psram.device
-    if isinstance(dma, Dma):
-        clocks = dma.load.burst_overhead_clocks + line / chip.psram.bytes_per_clock
-        return ceil(rescaled(clocks, psram, core))
-    if not isinstance(dma, BurstDma):
-        return controlled_cycles(chip.core_mhz, chip.psram, dma, "load", line)
-    assert device is not None
-    burst = burst_clocks(device, 0, line, False) + device.ce_setup_hold_clocks + device.ce_high_min
-    return ceil(rescaled(burst, psram, core))

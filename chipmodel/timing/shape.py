@@ -6,18 +6,15 @@ between bursts the engine may serve another transfer, and the Psram a refresh or
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
 
-from chipmodel.hardware.chip import BurstDma, Chip, Dma
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.schedule import Traffic
 from chipmodel.records import dataclass
-from chipmodel.timing.contiguous import NAMES, routes_of
-from chipmodel.timing.controlled import burst_shape
-from chipmodel.timing.strided import run_times
-from chipmodel.timing.transfer import cycles_per_byte, link, set_up_before, transfer_cycles
+from chipmodel.timing.links import Link
+from chipmodel.timing.transfer import link, set_up_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,88 +125,41 @@ class TransferShape:
         return min(next_run, self.place(line) + self.line_bytes)
 
 
+def shape_of(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> TransferShape:
+    """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data``: ``transfer_cycles``."""
+    return _shape(link(chip, traffic), set_up_before(chip, traffic), size, runs)
+
+
 @lru_cache(maxsize=1 << 14)
-def _shape(chip_key: _ChipKey, traffic: Traffic, size: int, runs: int) -> TransferShape:
-    chip = chip_key.chip
+def _shape(used: Link, before: int, size: int, runs: int) -> TransferShape:
     if runs == 1:
-        return _contiguous_shape(chip, traffic, size)
-    times = run_times(chip.core_mhz, *link(chip, traffic), size, runs)
+        return _contiguous_shape(used, before, size)
+    times = used.in_runs(size, runs)
     run = -(-size // runs)
-    one = _contiguous_shape(chip, traffic, run)
+    one = _contiguous_shape(used, before, run)
     # A run has the lines of a transfer of its bytes; the first one takes as much longer as the run does.
     first, pace = Fraction(one.first, one.scale) + times.each - one.data, Fraction(one.pace, one.scale)
     if times.each < one.data:
         first, pace = Fraction(0), Fraction(times.each * one.line_bytes, run)
     scale = first.denominator * pace.denominator
-    return TransferShape(
-        times.setup,
-        times.data,
-        size,
-        one.line_bytes,
-        one.beat_bytes,
-        one.burst_lines,
-        int(first * scale),
-        int(pace * scale),
-        scale,
-        runs,
-        times.gap,
+    return replace(
+        one,
+        setup=before + times.setup,
+        data=times.data,
+        bytes=size,
+        first=int(first * scale),
+        pace=int(pace * scale),
+        scale=scale,
+        runs=runs,
+        gap=times.gap,
     )
 
 
-def _contiguous_shape(chip: Chip, traffic: Traffic, size: int) -> TransferShape:
-    total, before = transfer_cycles(chip, traffic, size), set_up_before(chip, traffic)
-    memory, dma, direction = link(chip, traffic)
-    if isinstance(dma, Dma):
-        route = dma.load if direction == "load" else dma.store
-        slope = cycles_per_byte(chip, traffic)
-        # A line of less than a cycle would have no cycle for its beat.
-        line = dma.port_bytes * ceil(1 / (slope * dma.port_bytes))
-        setup, first, pace = route.setup_cycles, Fraction(0), slope * line
-        beat, lines = dma.port_bytes, max(1, route.burst_bytes // line)
-    elif isinstance(dma, BurstDma):
-        bursts = routes_of(chip.core_mhz, memory, dma)[NAMES[direction]]
-        line, beat = bursts.line_bytes, dma.beat_bytes
-        setup, first, pace = bursts.pace(size, dma.setup_cycles)
-        lines = 1 + dma.prefetch_lines if direction == "load" else 1
-    else:
-        setup, beats, slope = dma.setup_cycles, burst_shape(dma), cycles_per_byte(chip, traffic)
-        # A line is a beat here, and at least a cycle; the first one takes longer or shorter than the others.
-        line = beat = beats.beat_bytes * ceil(1 / (slope * beats.beat_bytes))
-        lines = max(1, beats.burst_beats * beats.beat_bytes // line)
-        count, data = -(-size // line), total - before - setup
-        pace = line * slope
-        first = data - count * pace
-        if first + pace < 1:
-            first, pace = Fraction(0), Fraction(data, count)
-    setup += before
-    scale = first.denominator * pace.denominator
+def _contiguous_shape(used: Link, before: int, size: int) -> TransferShape:
+    setup, first, pace, line, beat, lines = used.lines(size)
+    total, scale = before + used.cycles(size), first.denominator * pace.denominator
     # A transfer of no bytes is only a set-up, whose last cycle counts as its data.
-    setup = max(0, min(setup, total - 1))
+    setup = max(0, min(before + setup, total - 1))
     return TransferShape(
         setup, max(1, total - setup), size, line, beat, lines, int(first * scale), int(pace * scale), scale
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ChipKey:
-    """A chip, compared by what its transfers depend on: a chip as a whole cannot be hashed."""
-
-    chip: Chip
-
-    def __hash__(self) -> int:
-        return hash(self._transfers)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _ChipKey):
-            return NotImplemented
-        return self._transfers == other._transfers
-
-    @property
-    def _transfers(self) -> tuple[object, ...]:
-        chip = self.chip
-        return chip.core_mhz, chip.psram, chip.dma, chip.weights, chip.memories
-
-
-def shape_of(chip: Chip, traffic: Traffic, size: int, runs: int = 1) -> TransferShape:
-    """The times of a transfer of ``size`` bytes in ``runs`` runs; ``setup + data``: ``transfer_cycles``."""
-    return _shape(_ChipKey(chip), traffic, size, runs)

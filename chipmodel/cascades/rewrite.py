@@ -26,6 +26,7 @@ from chipmodel.cascades.rows import (
 )
 from chipmodel.cascades.shape import cascade_shape
 from chipmodel.model.cascade_work import CascadeWork
+from chipmodel.model.identity import Same
 from chipmodel.model.program import Node, Op, Program, ops
 from chipmodel.model.tree import with_bodies
 from chipmodel.records import dataclass
@@ -97,28 +98,15 @@ def cascade_op(program: Program, ops: Sequence[Op], choice: CascadeChoice) -> Op
             raise ValueError(f"{name!r}, whose weights are to be loaded again, is not in the cascade")
     if choice.again and not choice.rolls:
         raise ValueError("tensors are made again in rolling buffers only")
-    return _known_cascade(_CascadeKey(program, tuple(ops), choice))
-
-
-class _CascadeKey:
-    """The arguments of ``cascade_op`` as a key; programs are compared by identity."""
-
-    def __init__(self, program: Program, ops: tuple[Op, ...], choice: CascadeChoice) -> None:
-        self.program, self.ops, self.choice = program, ops, choice
-        self.key = (id(program), choice)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _CascadeKey) and self.key == other.key
+    return _known_cascade(Same(program), choice)
 
 
 @lru_cache(maxsize=1024)
-def _known_cascade(key: _CascadeKey) -> Op:
+def _known_cascade(key: Same[Program], choice: CascadeChoice) -> Op:
     """Cached, as many sets of cascades have one in common."""
-    program, choice = key.program, key.choice
-    ops = tuple(accumulating(program, op) for op in key.ops)
+    program = key.value
+    named = {op.name: op for op in program.ops()}
+    ops = tuple(accumulating(program, named[name]) for name in choice.ops)
     shape = cascade_shape(program, ops)
     if choice.rolls:
         fine = choice.bands > 1 or bool(choice.again)

@@ -13,6 +13,7 @@ from workloads.build.element_types import FLOATS
 from workloads.build.shapes import zero_channels
 from workloads.from_onnx.graph import LIMIT, Fact
 from workloads.from_onnx.onnx_package import (
+    FAULTS,
     GraphProto,
     ModelProto,
     NodeProto,
@@ -159,87 +160,25 @@ def stored(graph: GraphProto, folder: Path) -> Iterator[Fact]:
 
 
 def constant(tensor: TensorProto, name: str, folder: Path) -> Fact:
-    """A stored tensor. Raises BadInput where its bytes do not fit its shape or its data file is missing."""
+    """A stored tensor; values of large ones are not read. Raises BadInput for a small one whose values cannot
+    be read."""
     shape = tuple(tensor.dims)
     if any(dim < 0 for dim in shape):
         what = f"the constant {name!r} has a negative dimension: {list(shape)}"
         raise BadInput(what, hint="export the model again")
-    held = _with_data(tensor, name, folder)
     array = None
     if prod(shape) <= LIMIT:
         try:
-            array = module("onnx.numpy_helper").to_array(held)
-        except (ValueError, TypeError, KeyError, RuntimeError) as error:
+            array = module("onnx.numpy_helper").to_array(tensor, str(folder))
+        except (*FAULTS, OSError, module("onnx.checker").ValidationError) as error:
             what = f"the constant {name!r} of shape {list(shape)} cannot be read: {error}"
-            raise BadInput(what, hint="export the model again; the file is damaged") from None
-    kind, zeros = tensor.data_type, 0
+            hint = "export the model again, or put the file of its weights next to it"
+            raise BadInput(what, hint=hint) from None
+    kind, data = tensor.data_type, tensor.raw_data if array is None else array.tobytes()
     signed = kind in FLOATS or kind == module("onnx").TensorProto.INT8
-    inside = held.data_location != module("onnx").TensorProto.EXTERNAL
-    if signed and inside and len(shape) in _KERNEL_AXES:
-        data = held.raw_data or module("onnx.numpy_helper").to_array(held).tobytes()
-        zeros = zero_channels(data, shape[0])
+    zeros = zero_channels(data, shape[0]) if signed and data and len(shape) in _KERNEL_AXES else 0
     return Fact(name, shape, kind, True, array, name, kind, zero_channels=zeros)
 
 
 _KERNEL_AXES = (3, 4)
 """Axes of the weights of a convolution."""
-
-
-def _with_data(tensor: TensorProto, name: str, folder: Path) -> TensorProto:
-    size = _stored_bytes(tensor, name)
-    if tensor.data_location == module("onnx").TensorProto.EXTERNAL:
-        return _external(tensor, name, size, folder)
-    if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
-        raise BadInput(
-            f"the constant {name!r} of shape {list(tensor.dims)} needs {size} bytes and has "
-            f"{len(tensor.raw_data)}",
-            hint="export the model again; the file is damaged",
-        )
-    return tensor
-
-
-def _stored_bytes(tensor: TensorProto, name: str) -> int:
-    packed = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2}
-    try:
-        kind = module("onnx").TensorProto.DataType.Name(tensor.data_type)
-        item: int = module("onnx.helper").tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-    except (KeyError, ValueError, TypeError):
-        what = f"the constant {name!r} has the unknown element type {tensor.data_type}"
-        raise BadInput(what, hint="update the onnx package") from None
-    elements: int = prod(tensor.dims)
-    return -(-elements * packed.get(kind, 8 * item) // 8)
-
-
-def _external(tensor: TensorProto, name: str, size: int, folder: Path) -> TensorProto:
-    entries = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
-    offset = _entry_number(entries.get("offset", "0"), name)
-    location = entries.get("location", "")
-    # No file's name holds a NUL, and resolving one is an error of its own.
-    path = (folder / location.partition("\0")[0]).resolve()
-    if "\0" in location or not path.is_relative_to(folder.resolve()) or not path.is_file():
-        what = f"the data file {location!r} of the constant {name!r} is missing"
-        raise BadInput(what, hint=f"put it next to the model, in {folder}")
-    available = path.stat().st_size - offset
-    if available < size:
-        raise BadInput(
-            f"the data file {path.name!r} holds {max(0, available)} of {size} bytes of the constant {name!r}",
-            hint="copy the data file again",
-        )
-    if prod(tensor.dims) > LIMIT:
-        return tensor
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        data = stream.read(size)
-    return module("onnx").TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=data)
-
-
-def _text(given: str | bytes) -> str:
-    """A string of a file; what is no UTF-8 is read as bytes."""
-    return given if isinstance(given, str) else given.decode("utf-8", "replace")
-
-
-def _entry_number(text: str, name: str) -> int:
-    if not text.isdecimal():
-        what = f"the constant {name!r} has the external data offset {text!r}"
-        raise BadInput(what, hint="export the model again; the file is damaged")
-    return int(text)

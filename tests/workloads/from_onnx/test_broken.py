@@ -113,25 +113,28 @@ CHANGED: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "constant with too few bytes": (
         lambda m: setattr(m.graph.initializer[0], "raw_data", b"123"),
-        "needs 432 bytes and has 3",
+        r"'w' of shape \[4, 3, 3, 3\] cannot be read: buffer size",
     ),
     "constant of unknown type": (
         lambda m: setattr(m.graph.initializer[0], "data_type", 99),
-        "unknown element type 99",
+        "'w'.*cannot be read: 99",
     ),
     "external data file missing": (
         lambda m: _external(m.graph.initializer[0], "gone.bin"),
-        "data file 'gone.bin' of the constant 'w' is missing",
+        "'w'.*cannot be read.*gone.bin",
     ),
     "external data outside the folder": (
         lambda m: _external(m.graph.initializer[0], "../../etc/passwd"),
-        "is missing",
+        "'w'.*cannot be read.*points outside",
     ),
     "external data in a file with a NUL in its name": (
         lambda m: _external(m.graph.initializer[0], "we\0ird.bin"),
-        r"'we\\x00ird.bin' of the constant 'w' is missing",
+        "'w'.*cannot be read.*should be stored in",
     ),
-    "external data offset": (lambda m: _external(m.graph.initializer[0], "gone.bin", "-5"), "offset '-5'"),
+    "external data offset": (
+        lambda m: _external(m.graph.initializer[0], "gone.bin", "-5"),
+        "'w'.*cannot be read.*-5",
+    ),
     "attribute without a value": (
         lambda m: m.graph.node[0].attribute.append(onnx.AttributeProto(name="group")),
         "'first'",
@@ -173,7 +176,7 @@ GRAPHS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "external data in a file whose name is not a text": (
         lambda: _with_bytes(_changed(lambda m: _external(m.graph.initializer[0], "gone.bin")), b"gone"),
-        r"'\ufffdone.bin' of the constant 'w' is missing",
+        "'w'.*cannot be read",
     ),
     "strings": (lambda: model([node("Identity", "x", "y")], {"x": [2]}, "y", types={"x": 8}), "strings"),
     "element type that does not exist": (lambda: model([EXP], {"x": [2]}, "y", types={"x": 58}), "58"),
@@ -254,7 +257,7 @@ def test_an_attribute_that_is_wrong(
 def test_a_data_file_that_is_too_short(tmp_path: Path) -> None:
     (tmp_path / "weights.bin").write_bytes(bytes(10))
     made = _changed(lambda m: _external(m.graph.initializer[0], "weights.bin"))
-    with pytest.raises(BadInput, match="holds 10 of 432 bytes"):
+    with pytest.raises(BadInput, match=r"'w'.*cannot be read"):
         load(tmp_path, made)
 
 

@@ -16,7 +16,7 @@ from math import prod
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
-from chipmodel.geometry.window import indices_needed, within
+from chipmodel.geometry.window import Reach
 from chipmodel.records import dataclass
 
 NOTHING_READ = Share(Interval(0, 0))
@@ -26,36 +26,18 @@ NOTHING_READ = Share(Interval(0, 0))
 @dataclass(frozen=True, slots=True)
 class OperandAxis:
     """An axis of an operand, of ``size`` indices; ``follows`` is the number of the output's axis, or None.
-
-    The output index ``y`` needs the indices from ``(y * step + offset) / scale``, rounded down, on, ``more``
-    after it included. Where no such index exists (padding) the nearest one is read, as every part reads
-    something; of an operand that lies ``apart``, a piece of a concat, nothing is.
-    """
+    An operand that is a piece of a concat lies ``apart``."""
 
     size: int
     follows: int | None = None
-    step: int = 1
-    offset: int = 0
-    scale: int = 1
-    more: int = 0
+    reach: Reach = Reach()
     apart: bool = False
 
     def needed(self, box: Sequence[Interval]) -> Interval:
         """The indices that the part ``box`` needs; possibly none of an operand that lies apart."""
         if self.follows is None:
             return Interval(0, self.size)
-        made = box[self.follows]
-        first = (made.start * self.step + self.offset) // self.scale
-        stop = ((made.stop - 1) * self.step + self.offset) // self.scale + self.more + 1
-        if self.apart:
-            start = min(max(first, 0), self.size)
-            return Interval(start, max(start, min(stop, self.size)))
-        return within(first, stop - 1, self.size)
-
-    def needed_by_any(self, count: int) -> int:
-        """How many indices any of ``count`` indices of the output's axis needs."""
-        numbers = self.size, self.step, self.offset, self.scale, self.more
-        return indices_needed(count, *numbers, nearest=not self.apart)
+        return self.reach.needed(box[self.follows], self.size, self.apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +113,11 @@ class AxisCut:
         axes = self.operands[operand]
         found = Fraction(1)
         for axis in axes.axes if axes else ():
-            skips = axis.step != axis.scale + axis.more
+            reach = axis.reach
+            skips = reach.step != reach.scale + reach.more
             if axis.follows is not None and (skips or not axis.apart):
-                found *= Fraction(axis.needed_by_any(self.sizes[axis.follows]), axis.size)
+                needed = reach.needed_by_any(self.sizes[axis.follows], axis.size, axis.apart)
+                found *= Fraction(needed, axis.size)
         return found
 
     def most_needed(self, operand: int) -> Share:
@@ -143,7 +127,7 @@ class AxisCut:
             return WHOLE
         all_inside = [Interval(0, 1)] * of_parts + [Interval(0, size) for size in self.sizes[of_parts:]]
         most = [
-            axis.more + 1
+            axis.reach.more + 1
             if axis.follows is not None and axis.follows < of_parts
             else len(axis.needed(all_inside))
             for axis in axes.axes
@@ -155,9 +139,9 @@ class AxisCut:
         rows, channels = [0], [0]
         for axis in (axis for axes in self.operands if axes for axis in axes.axes):
             if axis.apart and axis.follows is not None and axis.follows < self.row_axes:
-                rows.append(-axis.offset * self.row_blocks[axis.follows + 1])
+                rows.append(-axis.reach.offset * self.row_blocks[axis.follows + 1])
             elif axis.apart and axis.follows is not None and axis.follows < self.row_axes + self.channel_axes:
-                channels.append(-axis.offset * self.channel_blocks[axis.follows - self.row_axes + 1])
+                channels.append(-axis.reach.offset * self.channel_blocks[axis.follows - self.row_axes + 1])
         return rows, channels
 
     def box(self, rows: Interval, channels: Interval) -> tuple[Interval, ...]:

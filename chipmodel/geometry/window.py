@@ -9,31 +9,45 @@ from chipmodel.geometry.interval import Interval, merged
 from chipmodel.records import dataclass
 
 
-def indices_needed(
-    count: int, size: int, step: int = 1, offset: int = 0, scale: int = 1, more: int = 0, nearest: bool = True
-) -> int:
-    """Return how many of ``size`` indices the outputs 0 to ``count`` need together.
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which indices of an axis those of the output need: output ``y`` those from ``(y * step + offset) /
+    scale``, rounded down, on, ``more`` after it included. Where no such index exists (padding) the nearest
+    one is read, as every part reads something; but nothing if the axis lies ``apart``, in pieces."""
 
-    Output ``y`` needs the indices from ``(y * step + offset) / scale``, rounded down, on, ``more`` after it
-    included; where no such index exists the ``nearest`` one, or none. Takes no time for many outputs.
+    step: int = 1
+    offset: int = 0
+    scale: int = 1
+    more: int = 0
 
-    >>> indices_needed(3, 10, step=4, more=1)
-    6
-    """
+    def needed(self, made: Interval, size: int, apart: bool = False) -> Interval:
+        """The indices below ``size`` that the outputs ``made`` need."""
+        first = (made.start * self.step + self.offset) // self.scale
+        last = ((made.stop - 1) * self.step + self.offset) // self.scale + self.more
+        if not apart:
+            return within(first, last, size)
+        start = min(max(first, 0), size)
+        return Interval(start, max(start, min(last + 1, size)))
 
-    def part(y: int) -> Interval:
-        first = (y * step + offset) // scale
-        if nearest:
-            return within(first, first + more, size)
-        return Interval(max(first, 0), min(first + more + 1, size))
+    def needed_by_any(self, count: int, size: int, apart: bool = False) -> int:
+        """How many indices below ``size`` the outputs 0 to ``count`` need together, in no time for many.
 
-    if step <= scale * (more + 1):
-        return len(Interval(part(0).start, part(count - 1).stop))
-    # No index is needed twice but the first and the last one, and most outputs need all that is theirs.
-    low, high = max(0, -(offset // step)), min(count, ((size - more) * scale - 1 - offset) // step + 1)
-    beside = {0, count - 1, *(at + by for at in (low, high) for by in (-1, 0, 1) if 0 <= at + by < count)}
-    others = max(0, high - low) - sum(low <= y < high for y in beside)
-    return sum(map(len, merged(map(part, beside)))) + others * (more + 1)
+        >>> Reach(step=4, more=1).needed_by_any(3, size=10)
+        6
+        """
+
+        def part(y: int) -> Interval:
+            return self.needed(Interval(y, y + 1), size, apart)
+
+        step, scale, more = self.step, self.scale, self.more
+        if step <= scale * (more + 1):
+            return len(Interval(part(0).start, part(count - 1).stop))
+        # No index is needed twice but the first and the last one, and most outputs need all that is theirs.
+        low = max(0, -(self.offset // step))
+        high = min(count, ((size - more) * scale - 1 - self.offset) // step + 1)
+        beside = {0, count - 1, *(at + by for at in (low, high) for by in (-1, 0, 1) if 0 <= at + by < count)}
+        others = max(0, high - low) - sum(low <= y < high for y in beside)
+        return sum(map(len, merged(map(part, beside)))) + others * (more + 1)
 
 
 def within(first: int, last: int, size: int) -> Interval:
@@ -91,6 +105,11 @@ class Window:
         return self.dilation_h * (self.kernel_h - 1) + 1
 
     @property
+    def _reach(self) -> Reach:
+        """Input rows that an output row reads, but of a transposed convolution."""
+        return Reach(self.stride_h, -self.pad_top, more=self.reach_h - 1)
+
+    @property
     def rows_read(self) -> int:
         """Input rows that any output row reads."""
         if self.transposed:  # Output rows one after another read rows one after another.
@@ -99,7 +118,7 @@ class Window:
                 self.input_rows(Interval(self.out_h - 1, self.out_h)),
             )
             return len(Interval(first.start, last.stop))
-        return indices_needed(self.out_h, self.in_h, self.stride_h, -self.pad_top, 1, self.reach_h - 1)
+        return self._reach.needed_by_any(self.out_h, self.in_h)
 
     def input_columns(self, out_columns: Interval) -> Interval:
         """Input columns that the output columns ``out_columns`` read, without padding."""
@@ -120,14 +139,11 @@ class Window:
 
     def input_rows(self, out_rows: Interval) -> Interval:
         """Input rows that the output rows ``out_rows`` of an image read, with halo but without padding."""
-        reach = self.dilation_h * (self.kernel_h - 1)
-        if self.transposed:
-            # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
-            first = -(-(out_rows.start + self.pad_top - reach) // self.stride_h)
-            last = (out_rows.stop - 1 + self.pad_top) // self.stride_h
-        else:
-            first = out_rows.start * self.stride_h - self.pad_top
-            last = (out_rows.stop - 1) * self.stride_h - self.pad_top + reach
+        if not self.transposed:
+            return self._reach.needed(out_rows, self.in_h)
+        # Output row y is fed by input rows i with i * stride - pad_top + tap * dilation == y.
+        first = -(-(out_rows.start + self.pad_top - self.reach_h + 1) // self.stride_h)
+        last = (out_rows.stop - 1 + self.pad_top) // self.stride_h
         return within(first, last, self.in_h)
 
     def image_rows(self, rows: Interval) -> Interval:
@@ -137,30 +153,21 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class MovedRows:
-    """The input rows that an output row needs, within each of several images one after another.
-
-    Output row ``y`` reads the rows from ``(y * step + offset) / scale``, rounded down, on, ``more`` rows
-    after it included, and nothing where no such row exists (padding).
-    """
+    """The input rows that an output row needs, within each of several images one after another."""
 
     in_rows: int
     out_rows: int
-    images: int = 1
-    step: int = 1
-    offset: int = 0
-    scale: int = 1
-    more: int = 0
+    images: int
+    reach: Reach
 
     @property
     def rows_read(self) -> int:
         """Input rows of one image that any output row reads."""
-        return indices_needed(self.out_rows, self.in_rows, self.step, self.offset, self.scale, self.more)
+        return self.reach.needed_by_any(self.out_rows, self.in_rows)
 
     def input_rows(self, rows: Interval) -> Interval:
         """Input rows of one image: at least one row, as every part reads something."""
-        first = (rows.start * self.step + self.offset) // self.scale
-        last = ((rows.stop - 1) * self.step + self.offset) // self.scale + self.more
-        return within(first, last, self.in_rows)
+        return self.reach.needed(rows, self.in_rows)
 
     def image_rows(self, rows: Interval) -> Interval:
         """Input rows of all images: a contiguous range."""

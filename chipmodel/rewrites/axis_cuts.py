@@ -18,6 +18,7 @@ from chipmodel.geometry.aligned_cuts import aligned_cuts
 from chipmodel.geometry.axis_cut import AxisCut, OperandAxes, OperandAxis
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share, by_rows_and_channels
+from chipmodel.geometry.window import Reach
 from chipmodel.model.program import DTYPE_BITS
 from chipmodel.records import dataclass
 from chipmodel.rewrites.axis_relations import AxisRelation, Relations
@@ -191,7 +192,7 @@ def _moved_axis(
     split = sum(each.axis == known.axis for each in digits) != 1 or digit.size != tensor.shape[digit.axis]
     if number is None or split:
         return OperandAxis(digit.size)
-    return OperandAxis(digit.size, number, known.step, known.offset, known.scale, known.more, known.apart)
+    return OperandAxis(digit.size, number, known.reach, known.apart)
 
 
 def _divisions(
@@ -267,7 +268,7 @@ def _split_best(axes: OperandAxes, box: Sequence[Interval], tensor: SeenTensor) 
 
 def _placed(axes: OperandAxes, split: int, box: Sequence[Interval]) -> tuple[OperandAxes, Share]:
     """The operand's axes split there, and its share of a part, or where it is read if it lies apart."""
-    shifted = [replace(a, offset=0 if a.apart else a.offset, apart=False) for a in axes.axes]
+    shifted = [replace(a, reach=Reach() if a.apart else a.reach, apart=False) for a in axes.axes]
     return OperandAxes(axes.axes, split), OperandAxes(tuple(shifted), split).share(_within(axes, box))
 
 

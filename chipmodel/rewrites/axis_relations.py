@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 
+from chipmodel.geometry.window import Reach
 from chipmodel.model.attributes import (
     AlongAxis,
     Attributes,
@@ -29,10 +29,7 @@ class AxisRelation:
     the group counts: indices are followed from steps of ``outer`` on."""
 
     axis: int
-    step: int = 1
-    offset: int = 0
-    scale: int = 1
-    more: int = 0
+    reach: Reach = Reach()
     apart: bool = False
     outer: int = 1
     cropped: bool = False
@@ -41,8 +38,7 @@ class AxisRelation:
     @property
     def plain(self) -> bool:
         """Whether indices are the same, but for those of a repetition and those inside of a group."""
-        moved = (self.step, self.offset, self.scale, self.more) != (1, 0, 1, 0)
-        return not (moved or self.apart or self.cropped)
+        return not (self.reach != Reach() or self.apart or self.cropped)
 
 
 Relations = tuple[AxisRelation | None, ...]
@@ -135,7 +131,7 @@ def _joined(axis: int, inputs: Seen) -> tuple[Relations, ...]:
     before = accumulate(sizes, initial=0)
     return tuple(
         tuple(
-            AxisRelation(a, offset=-first, apart=True) if a == axis else AxisRelation(a)
+            AxisRelation(a, Reach(offset=-first), apart=True) if a == axis else AxisRelation(a)
             for a in range(len(each.shape))
         )
         for each, first in zip(inputs, before, strict=False)
@@ -160,7 +156,12 @@ def _moved(
             follows |= _blocks(size, given, made)
         case Margins() | SliceRanges() | Scaling():
             moved = (axis for axis, source in enumerate(kept) if source is None)
-            follows |= {axis: each for axis in moved if (each := _reach(work, axis, given, made)) is not None}
+            reaches = {axis: reach_of(work, axis, given[axis], made[axis]) for axis in moved}
+            follows |= {
+                axis: AxisRelation(axis, reach, cropped=given[axis] > made[axis])
+                for axis, reach in reaches.items()
+                if reach is not None
+            }
         case Interleaving() | _:
             pass
     return tuple(follows.get(axis) for axis in range(len(given)))
@@ -169,13 +170,5 @@ def _moved(
 def _blocks(size: int, given: tuple[int, ...], made: tuple[int, ...]) -> dict[int, AxisRelation]:
     """Rows and columns of pixels that become ``size`` times as many, or as few."""
     if made[2] > given[2]:
-        return {axis: AxisRelation(axis, scale=size) for axis in (2, 3)}
-    return {axis: AxisRelation(axis, step=size, more=size - 1) for axis in (2, 3)}
-
-
-def _reach(work: Vector, axis: int, given: tuple[int, ...], made: tuple[int, ...]) -> AxisRelation | None:
-    reach = reach_of(work, axis, 1, given[axis], made[axis])
-    if reach is None:
-        return None
-    moved = AxisRelation(axis, reach.step, reach.offset, reach.scale, reach.more)
-    return replace(moved, cropped=given[axis] > made[axis])
+        return {axis: AxisRelation(axis, Reach(scale=size)) for axis in (2, 3)}
+    return {axis: AxisRelation(axis, Reach(size, more=size - 1)) for axis in (2, 3)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from chipmodel.geometry.layout import LAYOUTS, Storage
-from chipmodel.geometry.window import MovedRows
+from chipmodel.geometry.window import Reach
 from chipmodel.model.attributes import (
     AlongAxis,
     AxisOrder,
@@ -129,24 +129,24 @@ def kept_axes(work: Vector, given: tuple[int, ...], made: tuple[int, ...]) -> tu
             return None
 
 
-def reach_of(work: Vector, axis: int, images: int, given: int, made: int) -> MovedRows | None:
-    """Which indices of an input axis of ``given`` elements those of the output's need, if the op moves them;
-    ``images`` such axes lie one after another."""
+def reach_of(work: Vector, axis: int, given: int, made: int) -> Reach | None:
+    """Which indices of an input axis of ``given`` elements those of the output's need, if the op moves
+    them."""
     match work.attributes:
         case Margins(before):
-            return MovedRows(given, made, images, offset=-before[axis])
+            return Reach(offset=-before[axis])
         case SliceRanges(starts, steps) if steps[axis] > 0:
-            return MovedRows(given, made, images, steps[axis], starts[axis])
+            return Reach(steps[axis], starts[axis])
         case Scaling() as scaling if scaling.corners != "other":
-            return _resized(scaling, given, made, images)
+            return _resized(scaling, given, made)
         case _:
             return None
 
 
-def _resized(scaling: Scaling, given: int, made: int, images: int) -> MovedRows:
+def _resized(scaling: Scaling, given: int, made: int) -> Reach:
     exact = {"half-pixel": scaling.rounded and made % given == 0, "asymmetric": not scaling.rounded}
     if scaling.mode == "nearest" and exact.get(scaling.corners):
-        return MovedRows(given, made, images, given, 0, made)
+        return Reach(given, 0, made)
     # Of the nearest input either of the two beside the place; centres lie at (y + 1/2) * given / made - 1/2.
     step, offset, scale = {
         "half-pixel": (2 * given, given - made, 2 * made),
@@ -154,7 +154,7 @@ def _resized(scaling: Scaling, given: int, made: int, images: int) -> MovedRows:
         "asymmetric": (given, 0, made),
     }[scaling.corners]
     before, more = (1, 3) if scaling.mode == "cubic" else (0, 1)
-    return MovedRows(given, made, images, step, offset - before * scale, scale, more)
+    return Reach(step, offset - before * scale, scale, more)
 
 
 def _same_sizes(given: tuple[int, ...], made: tuple[int, ...]) -> bool:

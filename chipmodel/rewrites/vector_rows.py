@@ -119,7 +119,9 @@ def _moved_axis(
         return rows * min(given.shape[axis], made.shape[axis]), None
     if _image_rows(made) and rows * made.shape[axis] > _image_rows(made):
         return rows, None
-    return rows, reach_of(work, axis, rows, given.shape[axis], made.shape[axis])
+    sizes = given.shape[axis], made.shape[axis]
+    reach = reach_of(work, axis, *sizes)
+    return rows, MovedRows(*sizes, rows, reach) if reach else None
 
 
 def _counts(axis: int, kept: tuple[int | None, ...], own: tuple[int, ...], other: tuple[int, ...]) -> bool:

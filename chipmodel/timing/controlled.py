@@ -36,7 +36,7 @@ class ControlledLink(Link):
     def __init__(self, core_mhz: Fraction, memory: Psram, dma: Controlled) -> None:
         super().__init__(core_mhz, memory, dma.channels, dma.setup_cycles)
 
-    @property
+    @cached_property
     @abstractmethod
     def cheapest(self) -> tuple[Points, Fraction]:
         """(bytes, cycles) of the transfers that are cheapest for their bytes, and the cycles of each further

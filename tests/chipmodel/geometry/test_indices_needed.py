@@ -2,26 +2,22 @@
 
 from hypothesis import given, strategies as st
 
-from chipmodel.geometry.axis_cut import OperandAxis
 from chipmodel.geometry.interval import Interval, merged
-from chipmodel.geometry.window import Window
+from chipmodel.geometry.window import Reach, Window
 
-AXES = st.builds(
-    OperandAxis,
-    size=st.integers(1, 12),
-    follows=st.just(0),
+REACHES = st.builds(
+    Reach,
     step=st.integers(1, 6),
     offset=st.integers(-9, 9),
     scale=st.integers(1, 4),
     more=st.integers(0, 3),
-    apart=st.booleans(),
 )
 
 
-@given(AXES, st.integers(1, 9))
-def test_as_many_as_are_found_one_by_one(axis: OperandAxis, count: int) -> None:
-    each = merged(axis.needed([Interval(y, y + 1)]) for y in range(count))
-    assert axis.needed_by_any(count) == sum(map(len, each))
+@given(REACHES, st.integers(1, 9), st.integers(1, 12), st.booleans())
+def test_as_many_as_are_found_one_by_one(reach: Reach, count: int, size: int, apart: bool) -> None:
+    each = merged(reach.needed(Interval(y, y + 1), size, apart) for y in range(count))
+    assert reach.needed_by_any(count, size, apart) == sum(map(len, each))
 
 
 @given(
@@ -45,4 +41,4 @@ def test_windows_of_convolutions(
 
 
 def test_a_hundred_million_outputs_take_no_time() -> None:
-    assert OperandAxis(10**9, 0, step=7, more=2).needed_by_any(10**8) == 3 * 10**8
+    assert Reach(step=7, more=2).needed_by_any(10**8, 10**9) == 3 * 10**8

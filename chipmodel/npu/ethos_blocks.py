@@ -7,14 +7,14 @@ input and weights for each output element. Source: ethos-u-vela 5.2.0, architect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import round_up
 from chipmodel.hardware.ethos_npu import EthosNpu
-from chipmodel.npu.ethos_layers import SUB_KERNEL, AlikeLayers, Counts, Layer, Sizes, input_depth
+from chipmodel.npu.ethos_layers import BRICK, SUB_KERNEL, AlikeLayers, Counts, Layer, Sizes, input_depth
 
 BANK_BYTES = 1024
 OUTPUT_BANKS = 2
@@ -23,11 +23,11 @@ SPARE_BANKS = 2
 """Banks that no op may use, in a SHRAM of more than 16."""
 LARGEST = (32, 64, 128)
 """Height, width and depth of the largest block."""
-DEPTH_STEP = 16
-"""A block that does not have all output channels has a multiple of this many."""
 SQUARE = 4
 """Choose, of blocks that read equally much, the last of this many rows and columns at most that covers most
 of the input is taken."""
+
+Number = TypeVar("Number", int, Counts)
 
 IMPOSSIBLE = np.finfo(np.float64).max
 """The cost of a block that does not fit, which is taken where none does."""
@@ -49,7 +49,8 @@ def choose_blocks(npu: EthosNpu, layers: AlikeLayers) -> BlockSizes:
     """The blocks that the compiler takes for ``layers``, which are all of one row or none is."""
     like, flat = layers.like, one_row(npu, layers.like)
     made, given = (Sizes(*(size[:, None] for size in sizes)) for sizes in (layers.made, layers.given))
-    depths_of = [tried_depths(npu, depth) for depth in layers.made.depth.tolist()]
+    micro = npu.micro_block_depth
+    depths_of = [tried_depths(depth, LARGEST[2], micro) for depth in layers.made.depth.tolist()]
     depths = sorted({depth for known in depths_of for depth in known})
     heights, widths = sides(npu, layers.made.height, 0), sides(npu, layers.made.width, 1)
     deep, high, wide = (each.ravel() for each in np.meshgrid(depths, heights, widths, indexing="ij"))
@@ -83,13 +84,13 @@ def _largest(npu: EthosNpu, sizes: Counts | int, axis: int) -> Counts:
     return np.asarray(-(-np.minimum(sizes, LARGEST[axis]) // micro) * micro)
 
 
-def tried_depths(npu: EthosNpu, depth: int) -> list[int]:
-    """Return the depths of blocks that are tried for so many output channels."""
-    micro, depths = npu.micro_block_depth, list[int]()
-    most = round_up(min(depth, LARGEST[2]), micro)
-    tried = max(micro, min(most, DEPTH_STEP))
+def tried_depths(depth: int, largest: int, micro: int) -> list[int]:
+    """The depths of blocks that are tried for ``depth`` output channels, in micro-blocks of ``micro``: whole
+    bricks in one that does not have all channels."""
+    most = round_up(min(depth, largest), micro)
+    depths, tried = list[int](), max(micro, min(most, BRICK))
     while True:
-        tried = round_up(tried, DEPTH_STEP) if tried < depth else tried
+        tried = round_up(tried, BRICK) if tried < depth else tried
         if tried > most:
             return depths
         depths.append(tried)
@@ -100,15 +101,17 @@ def input_block(
     npu: EthosNpu, layer: Layer, high: Counts, wide: Counts, depth: Counts
 ) -> tuple[Counts, Counts, Counts]:
     """Rows, columns and channels of the input that is read for output blocks of such sizes."""
-    extents = list[Counts]()
-    for size, stride, reach, micro in zip(
-        (high, wide), layer.stride, layer.reach, (npu.micro_block_height, npu.micro_block_width), strict=True
-    ):
+    rows, columns = input_sides(layer, (npu.micro_block_height, npu.micro_block_width), high, wide)
+    return rows, columns, depth if layer.equal_depth else np.full_like(depth, input_depth(layer))
+
+
+def input_sides(layer: Layer, units: tuple[int, int], high: Number, wide: Number) -> tuple[Number, Number]:
+    """Rows and columns of the input, in whole ``units``, that are read for output blocks of such sizes."""
+    extents = list[Number]()
+    for size, stride, reach, unit in zip((high, wide), layer.stride, layer.reach, units, strict=True):
         needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
-        extents.append(-(-needed // micro) * micro)
-    if not layer.equal_depth:
-        depth = np.full_like(depth, input_depth(layer))
-    return extents[0], extents[1], depth
+        extents.append(-(-needed // unit) * unit)
+    return extents[0], extents[1]
 
 
 def one_row(npu: EthosNpu, layer: Layer) -> bool:

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from math import prod, sqrt
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chipmodel.geometry.rounding import ceil_div, round_up
 from chipmodel.hardware.ethos_u85 import EthosU85, MicroBlock
-from chipmodel.npu.ethos_blocks import cheapest
+from chipmodel.npu.ethos_blocks import cheapest, input_sides, tried_depths
 from chipmodel.npu.ethos_layers import BRICK, SUB_KERNEL, Counts, Layer, Size, Sizes
 from chipmodel.records import dataclass
 
@@ -26,8 +25,6 @@ LARGEST = (128, 128, 1024)
 """Height, width and depth of the largest block."""
 WEIGHTS_AHEAD = 64
 """Input channels of a block of convolutions by depth."""
-
-Number = TypeVar("Number", int, Counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +94,14 @@ def _sums_bits(layer: Layer) -> int:
     return 64 if layer.wide else 32
 
 
-def _read(layer: Layer, unit: Size, high: Number, wide: Number) -> tuple[Number, Number]:
-    """Rows and columns of the input that are read for output blocks of such sizes."""
-    extents = list[Number]()
-    sides = zip((high, wide), layer.stride, layer.reach, (unit.height, unit.width), strict=True)
-    for size, stride, reach, step in sides:
-        needed = -(-((size - 1) * stride + min(reach, SUB_KERNEL)) // layer.upscale)
-        extents.append(-(-needed // step) * step)
-    return extents[0], extents[1]
-
-
 def _by_reads(npu: EthosU85, layer: Layer, micro: MicroBlock, channels: int) -> tuple[Size, Size]:
     """The block of the output, and its input, that reads least."""
-    sides = layer.output.height, layer.output.width, layer.output.depth
-    steps = micro.output[0], micro.output[1], max(micro.output[2], BRICK)
-    ends = [
-        round_up(max(min(size, most), step), unit)
-        for size, most, step, unit in zip(sides, LARGEST, steps, micro.output, strict=True)
-    ]
-    depths, deepest = list[int](), max(micro.output[2], min(ends[2], BRICK))
-    while not depths or deepest <= ends[2]:
-        depths.append(round_up(deepest, BRICK) if deepest < layer.output.depth else deepest)
-        deepest = depths[-1] + micro.output[2]
-        deepest = round_up(deepest, BRICK) if deepest < layer.output.depth else deepest
-    tried = [np.arange(step, end + 1, step) for step, end in zip(steps[:2], ends[:2], strict=True)]
+    sides = zip((layer.output.height, layer.output.width), LARGEST[:2], micro.output[:2], strict=True)
+    tried = [np.arange(step, round_up(min(size, most), step) + 1, step) for size, most, step in sides]
+    depths = tried_depths(max(layer.output.depth, BRICK), LARGEST[2], micro.output[2])
     deep, high, wide = np.meshgrid(np.array(depths), *tried, indexing="ij")
     unit = _unit(layer, micro, channels)
-    read_high, read_wide = _read(layer, unit, high, wide)
+    read_high, read_wide = input_sides(layer, (unit.height, unit.width), high, wide)
     inputs = round_up(min(channels, layer.input.depth), unit.depth) * layer.bits // 8
     sums = high * wide * (-(-deep // BRICK) * BRICK) * _sums_bits(layer) // 8
     possible: NDArray[np.bool_] = np.zeros(high.shape, np.bool_)
@@ -201,7 +179,8 @@ def _rounded(size: Size, step: Size) -> Size:
 
 def _input(layer: Layer, unit: Size, block: Size) -> Size:
     """The input of a block, as RAM is given out for it."""
-    return Size(*_read(layer, unit, block.height, block.width), round_up(block.depth, unit.depth))
+    high, wide = input_sides(layer, (unit.height, unit.width), block.height, block.width)
+    return Size(high, wide, round_up(block.depth, unit.depth))
 
 
 def _largest(npu: EthosU85, layer: Layer, micro: MicroBlock, made: Size, step: Size) -> Size:

@@ -27,7 +27,7 @@ const laidOut = (layout, theme) => {
   return {
     ...themed(layout, theme),
     autosize: true,
-    margin: { l: SMALL.matches ? 40 : 64, r: SMALL.matches ? 6 : 14, t: 26, b: 42 },
+    margin: { l: SMALL.matches ? 40 : 64, r: SMALL.matches ? 6 : 14, t: 48, b: 42 }, // the buttons, and then the legend
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font,
     legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { color: theme.ink, size: 12 }, bgcolor: "rgba(0,0,0,0)" },

@@ -255,10 +255,7 @@ class _CommandVerifier:
         subject, part = f"transfer {move.name!r}", move.part
         size = part_bytes(self.program, self.ops, part)
         home_bytes = self.psram.home_bytes(part)
-        self.violations += (
-            *moved_faults(move, size, home_bytes),
-            *self.psram.place_faults(subject, part, move.home),
-        )
+        self.violations += (*moved_faults(move, size, home_bytes),)
         self._in_memory(move.source, move.home, subject)
         self._in_memory(move.memory, move.target, subject)
         if not part.weights and not state.can_load(part):

@@ -9,13 +9,11 @@ one is done with before the other begins. Nothing is shared with the planners bu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from chipmodel.geometry.interval import Interval
-from chipmodel.geometry.share import WHOLE, Share
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import (
     Acquire,
@@ -35,12 +33,12 @@ from chipmodel.model.schedule import CascadeOps, Part
 from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
+from chipmodel.verify.psram import PsramMap
 
 CoreCommands = Sequence[tuple[Command, ...]]
 """The commands of each core."""
 NEVER = 1 << 62
 """The number of a command that no core comes to."""
-T = TypeVar("T")
 
 
 def verify_cores(
@@ -70,6 +68,8 @@ def verify_cores(
         faults += [f"core {part.core}: {fault}" for fault in (*alone, *_protocol(part, commands))]
     progress = _CoreProgress(streams)
     faults += _deadlocks(progress)
+    every = tuple(command for commands in streams for command in commands)
+    faults += PsramMap(program, every).faults(chip.off_chip_bytes)
     faults += _psram_faults(program, parts, progress)
     return tuple(dict.fromkeys(faults))[:MAX_VIOLATIONS]
 
@@ -233,10 +233,9 @@ class _RangeUse(NamedTuple):
 
 
 def _psram_faults(program: Program, parts: Sequence[CorePart], progress: _CoreProgress) -> Iterator[str]:
-    """Ranges that are in use at the same time, tensors with two places, and stores of others' tensors."""
+    """Ranges that are in use at the same time, and stores of others' tensors."""
     used = [{*p.program.inputs, *p.imports, *p.exports} for p in parts]
-    constants = [{op.constants for op in p.program.ops() if op.constants} for p in parts]
-    shared: set[object] = {*_in_several(used), *_in_several(constants)}
+    shared = {each for number, own in enumerate(used) for other in used[:number] for each in own & other}
     uses: dict[_PsramRange, list[_RangeUse]] = {}
     for part, commands in zip(parts, progress.streams, strict=True):
         for each, use in _uses(program, part, commands, shared):
@@ -245,50 +244,28 @@ def _psram_faults(program: Program, parts: Sequence[CorePart], progress: _CorePr
             if start.direction == "store" and start.at.part.name in part.imports:
                 yield f"core {part.core}: {start.name!r} stores {start.at.part.name!r} of another core"
     yield from _overlaps(uses, progress)
-    yield from _split_tensors(uses)
-
-
-def _in_several(sets: Sequence[set[T]]) -> set[T]:
-    """What more than one of the sets has."""
-    return {each for number, own in enumerate(sets) for other in sets[:number] for each in own & other}
 
 
 def _uses(
-    program: Program, part: CorePart, commands: tuple[Command, ...], shared: Collection[object]
+    program: Program, part: CorePart, commands: tuple[Command, ...], shared: Collection[str]
 ) -> Iterator[tuple[_PsramRange, _RangeUse]]:
-    """When a core needs what is in each range: weights throughout, a tensor from its first transfer on, or as
-    an input from the start, to the wait for its last one, or as an output or condition to the end."""
-    constants = {op.name: op.constants for op in part.program.ops()}
+    """When a core needs the tensor in each range: from its first transfer on, or as an input from the start,
+    to the wait for its last one, or as an output or condition to the end."""
     inputs, stay = {*program.inputs}, {*program.outputs, *program.conditions.values()}
     numbers: dict[_PsramRange, list[int]] = {}
     starts: dict[str, DmaStart] = {}
-
-    def weights(name: str, home: Interval, share: Share) -> None:
-        own = constants.get(name, ())
-        what, core = (f"{' '.join(own)} {_channels(share)}", -1) if own in shared else (name, part.core)
-        numbers[_PsramRange(home.start, home.stop, core, what)] = [-1, NEVER]
-
     for number, each in ((n, inner) for n, command in enumerate(commands) for inner in walk((command,))):
-        if isinstance(each, Compute) and each.weights_at:
-            weights(each.op, each.weights_at, WHOLE)
-        elif isinstance(each, DmaStart):
+        if isinstance(each, DmaStart):
             starts[each.name] = each
         start = starts.get(each.name) if isinstance(each, DmaStart | DmaWait) else None
-        if start is None or not len(start.home):
+        if start is None or start.at.part.weights or not len(start.home):
             continue
         name, home = start.at.part.name, start.home
-        if start.at.part.weights:
-            weights(name, home, start.at.part.share)
-            continue
         place = _PsramRange(home.start, home.stop, -1 if name in shared else part.core, name)
         numbers.setdefault(place, []).append(-1 if name in inputs else number)
         numbers[place].append(NEVER if name in stay else number)
     for place, needed in numbers.items():
         yield place, _RangeUse(part.core, min(needed), max(needed))
-
-
-def _channels(share: Share) -> str:
-    return "" if share.whole else f"channels {share.channels} of {share.of_channels}"
 
 
 def _overlaps(uses: Mapping[_PsramRange, Sequence[_RangeUse]], progress: _CoreProgress) -> Iterator[str]:
@@ -312,14 +289,3 @@ def _ends_before(a: _RangeUse, b: _RangeUse, progress: _CoreProgress) -> bool:
     if b.first < 0 or a.last == NEVER:
         return False
     return a.last < b.first if a.core == b.core else progress.reached(a.core, a.last)[b.core] < b.first
-
-
-def _split_tensors(ranges: Iterable[_PsramRange]) -> Iterator[str]:
-    """Shared tensors for which the cores use different addresses."""
-    starts: dict[str, set[int]] = {}
-    for each in ranges:
-        if each.core < 0:
-            starts.setdefault(each.what, set()).add(each.start)
-    for name, addresses in sorted(starts.items()):
-        if len(addresses) > 1:
-            yield f"the cores use {name!r} at {' and '.join(map(str, sorted(addresses)))} in Psram"

@@ -7,8 +7,6 @@ store of one ends what it knows of all others whose bytes it touches. Weights ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from math import floor
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, Share
@@ -18,6 +16,7 @@ from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
+from chipmodel.verify.places import bytes_of_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,6 @@ class PsramMap:
                 tenants.add((command.weights_at, tenant))
         self.tenants = sorted(tenants, key=lambda each: (each[0], str(each[1])))
         """What lies off chip, by address."""
-        self.homes: dict[tuple[str, bool, Share], Interval] = {}
 
     def _tenant(self, part: Part) -> _Tenant:
         if not part.weights:
@@ -135,27 +133,16 @@ class PsramMap:
 
     def place(self, part: Part, home: Interval) -> PsramPlace:
         """Where ``part`` lies in its ``home``: weights at its start, a tensor row by row, then channels."""
-        tensor, share = self.program.tensors.get(part.name), part.share
-        if part.weights or tensor is None:
+        tensor = self.program.tensors.get(part.name)
+        spans = () if part.weights or tensor is None else bytes_of_share(part.share, tensor.bytes)
+        if not spans:
             return PsramPlace(home.start)
-        row = Fraction(tensor.bytes, share.of_rows)
-        if share.banded:
-            return self._banded_place(share, home, row / share.of_channels)
-        first = home.start + floor(
-            row * (share.rows.start + Fraction(share.channels.start, share.of_channels))
-        )
-        cut = len(share.channels) < share.of_channels and len(share.rows) > 1
-        return PsramPlace(first, len(share.rows), floor(row)) if cut else PsramPlace(first)
-
-    def _banded_place(self, share: Share, home: Interval, line: Fraction) -> PsramPlace:
-        """Where some columns of some rows lie: a run in each channel of each row, of ``line`` bytes."""
-        lines = share.rows.start * share.of_channels + Fraction(share.columns.start, share.of_columns)
-        first, count = home.start + floor(line * lines), len(share.rows) * share.of_channels
-        return PsramPlace(first, count, floor(line)) if count > 1 else PsramPlace(first)
+        pitch = spans[1].start - spans[0].start if len(spans) > 1 else 0
+        return PsramPlace(home.start + spans[0].start, len(spans), pitch)
 
     def range_faults(self, start: DmaStart) -> Iterator[str]:
-        """What is wrong with the addresses of a transfer: its home has the size of what it moves and is the
-        same throughout the plan, and what it moves has its own place there."""
+        """What is wrong with the addresses of a transfer: its home has the size of what it moves, which has
+        its own place there."""
         part, home, end = start.at.part, start.home, start.psram_end
         subject = f"transfer {start.name!r} moves"
         if not home.start <= start.psram <= end <= home.stop:
@@ -166,28 +153,15 @@ class PsramMap:
         place, moves = self.place(part, home), PsramPlace(start.psram, start.runs, start.pitch)
         if moves != place:
             yield f"{subject} {part_label(part)} as {moves}, expected {place}"
-        if not self.reads_copy(start):
-            yield from self.place_faults(subject, part, home)
-
-    def place_faults(self, subject: str, part: Part, home: Interval) -> Iterator[str]:
-        """Say where ``part`` has another place than ``home`` elsewhere in the plan."""
-        key = (part.name, part.weights, part.share if part.weights else WHOLE)
-        if self.homes.setdefault(key, home) != home:
-            yield f"{subject} {part_label(part)}, which has another place in Psram elsewhere in the plan"
 
     def in_place_faults(self, op: Op, step: Compute) -> Iterator[str]:
-        """What is wrong with the weights that a step reads in place: all of its op, in one place throughout
-        the plan; none of an op that loads its weights."""
+        """What is wrong with the weights that a step reads in place: all of its op, none of an op that loads
+        its weights."""
         if (step.weights_at is None) != (op.weights_in_place is None):
             where = "does not read" if step.weights_at is None else "reads"
             yield f"step {step.label!r} {where} the weights of {op.name!r} in place"
-        if step.weights_at is None:
-            return
-        if len(step.weights_at) != self.program.table_bytes(op):
+        elif step.weights_at is not None and len(step.weights_at) != self.program.table_bytes(op):
             yield f"step {step.label!r} reads weights of {len(step.weights_at)} bytes in place"
-        key = (op.name, True, WHOLE)
-        if self.homes.setdefault(key, step.weights_at) != step.weights_at:
-            yield f"step {step.label!r} reads weights that have another place elsewhere in the plan"
 
     def destroyed_by(self, store: DmaStart) -> set[str]:
         """Names of the other tensors that have bytes where ``store`` puts its tensor."""
@@ -200,18 +174,18 @@ class PsramMap:
         return {t.name for t in tenants if not t.weights}, any(t.weights for t in tenants)
 
     def faults(self, capacity: int) -> Iterator[str]:
-        """What lies beyond Psram, and what shares bytes but never may: weights, the program's inputs; equal
-        slices of the same weights in several places."""
+        """What lies beyond Psram, what is in several places, also as equal slices of the same weights, and
+        what shares bytes but never may: weights, the program's inputs."""
         end = max((home.stop for home, _ in self.tenants if home not in self.further), default=0)
         if end > capacity:
             yield f"the plan needs {end} bytes of Psram, the chip has {capacity}"
-        places: dict[tuple[tuple[str, ...], Share, int], Interval] = {}
+        places: dict[object, Interval] = {}
         before: list[tuple[Interval, _Tenant]] = []
         for home, tenant in self.tenants:
-            key = tenant.weights, tenant.share, tenant.channels
-            first = places.setdefault(key, home) if tenant.weights else home
+            content = tenant.weights, tenant.share, tenant.channels
+            first = places.setdefault(content if tenant.weights else tenant.name, home)
             if first != home:
-                yield f"{tenant} are in Psram at {first.start} and at {home.start}"
+                yield f"{tenant} in Psram: at {first} and at {home}"
             before = [each for each in before if each[0].stop > home.start]
             for _, other in before:
                 if self._never_share(other, tenant):

@@ -244,7 +244,7 @@ def test_a_tensor_loaded_from_a_wrong_address_is_found() -> None:
         i for i, c in enumerate(c for c in streams[1] if isinstance(c, DmaStart)) if c.at.part.name == "a"
     ]
     moved = (streams[0], rewritten(streams[1], once(DmaStart, far, loads[0])))
-    assert any("the cores use 'a' at" in fault for fault in verify_cores(DIAMOND, moved, TWO))
+    assert any("'a' in Psram: at" in fault for fault in verify_cores(DIAMOND, moved, TWO))
 
 
 def test_an_op_on_two_cores_or_on_the_wrong_one_is_found() -> None:

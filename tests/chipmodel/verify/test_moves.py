@@ -80,7 +80,7 @@ def test_a_copy_is_loaded_only_after_the_move_was_waited_for() -> None:
 
 def test_without_the_move_there_is_no_copy() -> None:
     said = faults(changed(INPUT, lambda move: None))
-    assert "which has another place in Psram elsewhere in the plan" in said
+    assert "'x' in Psram: at" in said
 
 
 def test_a_move_is_of_all_of_one_thing_between_two_memories() -> None:

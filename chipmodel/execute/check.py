@@ -169,14 +169,8 @@ class _ComparedRun:
             size = min(len(got), len(right))
             differ = (got[:size] != right[:size]) & sound[:size]
             if differ.any() or sound[size:].any():
-                yield self._difference(name, differ, len(right), execution)
-
-    def _difference(self, name: str, differ: Flags, size: int, execution: Execution) -> str:
-        first = int(differ.argmax())
-        writer = execution.writers[name][first] if name in execution.writers else -1
-        made = f"made by step {execution.runs[writer].step.label!r}" if writer >= 0 else "made by no step"
-        count = f"{int(differ.sum()):,} of {size:,} bytes differ"
-        return f"output {name!r}: {count}, the first is {self._byte(name, first)}, {made}"
+                count = f"{int(differ.sum()):,} of {len(right):,} bytes differ"
+                yield f"output {name!r}: {count}, the first is {self._byte(name, int(differ.argmax()))}"
 
     def _byte(self, name: str, byte: int) -> str:
         """The number of a byte of a tensor, with its row and channel."""

@@ -28,7 +28,6 @@ from chipmodel.execute.memory import (
     MovingBytes,
     OffChipMemory,
     OutsideOfMemory,
-    Writers,
     arrive,
     begin,
     homes_of,
@@ -122,8 +121,6 @@ class Execution:
     """What happened in a run: outputs by name, as far as they are in Psram."""
 
     outputs: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
-    writers: dict[str, Writers] = field(default_factory=dict[str, Writers])
-    """For each output, the number of the run in ``runs`` that made each byte; -1 for none."""
     faults: list[str] = field(default_factory=list[str])
     """What a machine cannot do: addresses that do not exist, cores that wait forever."""
     runs: list[StepRun] = field(default_factory=list[StepRun])
@@ -342,8 +339,7 @@ class _Machine:
             late = [n for n in op.inputs if self.computed_at.get(n, 0) > self.looked_up_at.get(op.name, 0)]
             for name in late:
                 self.found.faults.append(f"rows for {step.label!r} are loaded before {name!r} names them")
-        number = len(self.found.runs)
-        written = tuple(self.steps.run(op, step, iteration, core.shared, number))
+        written = tuple(self.steps.run(op, step, iteration, core.shared))
         self.found.runs.append(StepRun(step, core.number, iteration, written))
         self.computed_at.update((each.tensor, self.clock) for each in written)
 
@@ -393,8 +389,6 @@ class _Machine:
                 self.found.outputs[name] = np.concatenate([slices[n] for n in range(made)])
             elif name in self.homes.tensors:
                 self.found.outputs[name] = self._in_psram(name)
-                start, size = self.homes.tensors[name].start, len(self.found.outputs[name])
-                self.found.writers[name] = self.psram.made_by(start + np.arange(size, dtype=np.int64))
             elif name in self.inputs:  # no command moves it
                 self.found.outputs[name] = self.inputs[name]
 

@@ -8,10 +8,8 @@ meantime arrives as garbage.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chipmodel.execute.byte_arrays import Bytes
 from chipmodel.execute.op_part import Streams
@@ -22,8 +20,6 @@ from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
 from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
-
-Writers: TypeAlias = NDArray[np.int32]
 
 
 class OutsideOfMemory(Exception):
@@ -42,12 +38,11 @@ class Garbage:
 
 
 class ByteMemory:
-    """``bytes`` of a memory, with the number of the step that computed each (-1 for none)."""
+    """``bytes`` of a memory."""
 
     def __init__(self, name: str, size: int, garbage: Garbage) -> None:
         self.name = name
         self.bytes = garbage.take(size)
-        self.writers: Writers = np.full(size, -1, np.int32)
 
     def local(self, addresses: Numbers) -> Numbers:
         """Where the bytes at ``addresses`` lie in the array. Raises OutsideOfMemory."""
@@ -60,14 +55,9 @@ class ByteMemory:
         """The bytes at ``addresses``. Raises OutsideOfMemory."""
         return self.bytes[self.local(addresses)]
 
-    def write(self, addresses: Numbers, content: Bytes, writer: int | Writers = -1) -> None:
-        """Put ``content``, made by the step ``writer``, at ``addresses``. Raises OutsideOfMemory."""
-        places = self.local(addresses)
-        self.bytes[places], self.writers[places] = content, writer
-
-    def made_by(self, addresses: Numbers) -> Writers:
-        """The steps that made the bytes at ``addresses``. Raises OutsideOfMemory."""
-        return self.writers[self.local(addresses)]
+    def write(self, addresses: Numbers, content: Bytes) -> None:
+        """Put ``content`` at ``addresses``. Raises OutsideOfMemory."""
+        self.bytes[self.local(addresses)] = content
 
 
 class OffChipMemory(ByteMemory):
@@ -122,7 +112,7 @@ def arrive(flight: MovingBytes, garbage: Garbage) -> None:
     now, there = flight.source.read(flight.taken), flight.target.read(flight.put)
     sound = (now == flight.before) & (there == flight.meanwhile)
     content = np.where(sound, now, garbage.take(len(now)))
-    flight.target.write(flight.put, content, flight.source.made_by(flight.taken))
+    flight.target.write(flight.put, content)
 
 
 @dataclass(frozen=True, slots=True)

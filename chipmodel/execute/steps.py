@@ -49,21 +49,19 @@ class StepRunner:
     states: dict[str, RecurrentState] = field(default_factory=dict[str, RecurrentState])
     """What the NPU keeps between the parts of an op, by op; the first part of a run reads none of it."""
 
-    def run(
-        self, op: Op, step: Compute, iteration: int, shared: ByteMemory, writer: int
-    ) -> Iterator[Written]:
-        """Run ``step``, number ``writer`` of the run. Raises OutsideOfMemory."""
+    def run(self, op: Op, step: Compute, iteration: int, shared: ByteMemory) -> Iterator[Written]:
+        """Run ``step``. Raises OutsideOfMemory."""
         given = self._inputs(op, step, iteration, shared)
         block = self._weights(op, step, shared)
         part = replace(self._op_part(op, step, iteration), sums=self._sums(op, step, shared))
         made = self.evaluate(op, self.program, given, block, part)
         for filled in scratch_filled(op, step, iteration):
-            shared.write(filled, self.garbage.take(len(filled)), writer)
+            shared.write(filled, self.garbage.take(len(filled)))
         for name, placed in outputs_written(self.program, op, step, iteration):
             first = first_of_slice(self.program, op, name, iteration)
             there = (placed.numbers + first) % max(1, self.program.tensors[name].bytes)
             content = self._part(op, step, name, made, first)[there]
-            shared.write(placed.addresses, content, writer)
+            shared.write(placed.addresses, content)
             if name in op.outputs:
                 yield Written(name, there, content)
 

@@ -153,7 +153,7 @@ def test_the_first_wrong_step_and_the_output_are_named() -> None:
     step, output = faults(next(damaged(run, kind, change, wanted)))
     assert step.startswith("step 'b' (rows [0, 8), channels [0, 6)) writes ")
     assert output.startswith("output 'last': ")
-    assert "made by step 'last'" in output
+    assert "bytes differ, the first is byte " in output
 
 
 def test_paths_cover_every_arm_and_a_single_iteration() -> None:

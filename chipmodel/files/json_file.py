@@ -123,10 +123,14 @@ class JsonValue:
 
     def integers(self, count: int) -> tuple[int, ...]:
         """The value as a list of exactly ``count`` whole numbers."""
-        values = self.each(JsonValue.integer)
-        if len(values) != count:
-            self.fail(f"expected {count} numbers, not {len(values)}")
-        return values
+        return tuple(item.integer() for item in self.items(count))
+
+    def items(self, count: int) -> tuple[JsonValue, ...]:
+        """The items of a list of exactly ``count``."""
+        items = self.each(lambda item: item)
+        if len(items) != count:
+            self.fail(f"expected {count} values, not {len(items)}")
+        return items
 
     def number(self) -> float:
         """The value as a finite number."""

@@ -110,47 +110,21 @@ def _check_repeat(node: JsonValue, loop: Repeat) -> None:
 
 
 def _check_cascade(node: JsonValue, cascade: CascadeOps) -> None:
-    names, reloaded = cascade.ops, cascade.reloaded
-    if len(names) < 2 or len(set(names)) < len(names):
-        node.at("ops").fail(_OWN_OPS)
-    if len(set(reloaded)) < len(reloaded) or not set(reloaded) <= set(names):
-        node.at("reloaded").fail("weights are loaded again of ops of the cascade, each named once")
+    if len(cascade.ops) < 2 or len(set(cascade.ops)) < len(cascade.ops):
+        node.at("ops").fail("a cascade has at least two ops, each named once")
     if len(set(cascade.again)) < len(cascade.again):
         node.at("again").fail("a tensor is made again once named")
 
 
-_OWN_OPS = "a cascade has at least two ops, each of which is in no other cascade"
-
-
-def _cascades(node: JsonValue) -> tuple[CascadeOps, ...]:
-    """No op is in two of them."""
-    taken: set[str] = set()
-
-    def read(item: JsonValue) -> CascadeOps:
-        found: CascadeOps = _CASCADE.read(item)
-        if taken & {*found.ops}:
-            item.at("ops").fail(_OWN_OPS)
-        taken.update(found.ops)
-        return found
-
-    return node.each(read)
-
-
 def _phase(node: JsonValue) -> Phase:
-    pair = node.each(lambda value: value)
-    if len(pair) != 2:
-        node.fail(f"expected 2 values, not {len(pair)}")
-    kind, cycles = pair[0].choice(get_args(PhaseKind)), pair[1].integer()
-    if cycles < 1:
-        pair[1].fail(f"at least 1, not {shown(cycles)}")
-    return Phase(cast(PhaseKind, kind), cycles)
+    kind, cycles = node.items(2)
+    if cycles.integer() < 1:
+        cycles.fail(f"at least 1, not {shown(cycles.value)}")
+    return Phase(cast(PhaseKind, kind.choice(get_args(PhaseKind))), cycles.integer())
 
 
 def _segment(node: JsonValue) -> ProofSegment:
-    values = node.each(lambda value: value)
-    if len(values) != 3:
-        node.fail(f"expected 3 values, not {len(values)}")
-    unit, start, stop = values
+    unit, start, stop = node.items(3)
     return ProofSegment(cast(Unit, unit.choice(get_args(Unit))), start.count(), stop.count())
 
 
@@ -184,8 +158,7 @@ def _record(
 
 
 _record(PlannedBuffer, "name", "offset", "bytes", "live", "within?")
-_CASCADE = _record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", "again?", check=_check_cascade)
-_CASCADES = Codec(_cascades, lambda cascades: [*map(_CASCADE.write, cascades)])
+_record(CascadeOps, "name", "ops", "rolls", "reloaded?", "bands?", "again?", check=_check_cascade)
 _record(
     Located,
     *("buffer", "offset", "bytes", "touches=touched?", "rolls?", "first?", "in_tensor?"),
@@ -231,8 +204,6 @@ _ON_A_CORE = ("arena_bytes?", "cascades?", "buffers", "commands")
 _PATH = Codec(lambda node: tuple((name, node.at(name).text()) for name in node.mapping()), dict[str, str])
 _record(ProvenCycles, "space", "path?", "cycles", "segments", codecs={"cycles": COUNT, "path": _PATH})
 _HEAD = ("workload", "chip", "set=overrides", "capacity_bytes", "peak_bytes", "alignment", "order?", "psram")
-_record(PlannedCore, "peak_bytes", *_ON_A_CORE, codecs={"cascades": _CASCADES})
-PLAN: JsonRecord[PlanFile] = _record(
-    PlanFile, *_HEAD, "bounds?", *_ON_A_CORE, also=("format",), codecs={"cascades": _CASCADES}
-)
+_record(PlannedCore, "peak_bytes", *_ON_A_CORE)
+PLAN: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "bounds?", *_ON_A_CORE, also=("format",))
 PLAN_OF_CORES: JsonRecord[PlanFile] = _record(PlanFile, *_HEAD, "cores", also=("format",))

@@ -191,7 +191,7 @@ class _CommandVerifier:
             return state
         if not after.same_transfers(before):
             self.report(f"loop {loop.name!r} leaves other transfers in flight than were so before it")
-        return after.after_loop(before)
+        return after.after_loop(before, {name for op in ops(node.body) for name in op.outputs})
 
     def _coverage(
         self, body: tuple[Node, ...], covered: dict[str, list[Compute]], entered: list[str]

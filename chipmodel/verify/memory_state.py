@@ -111,14 +111,18 @@ class MemoryState:
             for name, start in b.in_flight.items()
         )
 
-    def after_loop(self, before: MemoryState) -> MemoryState:
+    def after_loop(self, before: MemoryState, made: Collection[str]) -> MemoryState:
         """The state after a loop that ends in this state, where ``before`` holds if it makes no iteration.
 
-        Only transfers are joined: what a loop defines is not read where it makes no iteration.
+        Of the tensors that it has ``made`` this state holds: they are not read where it makes no iteration.
         """
-        joined = self.common(before)
-        state = self.copy()
-        state.in_flight, state.lost, state.waited_for = joined.in_flight, joined.lost, joined.waited_for
+        state = self.common(before)
+        for name in made:
+            own, here = self._tensor(name), self._holding(name)
+            state.shared[here] = self.shared[here]
+            for flags, known in zip((state.psram, state.passed), (self.psram, self.passed), strict=True):
+                flags[own] = known[own]
+        state.settled |= self.settled & {*made}
         return state
 
     # -- bytes -------------------------------------------------------------------------------------
@@ -152,14 +156,17 @@ class MemoryState:
         for at, value in self._runs(place):
             self.shared[at] = value
 
-    def _forget(self, name: str, weights: bool, own: Sequence[slice]) -> None:
-        """Let no address of SharedMemory hold these bytes of a tensor, or of an op's weights."""
+    def _holding(self, name: str, weights: bool = False, own: Sequence[slice] | None = None) -> Flags:
+        """The addresses of SharedMemory that hold some of the bytes ``own``, or of all, of a tensor or of an
+        op's weights."""
         known = self.numbers.get((name, weights), NOTHING)
-        lost = np.zeros(len(known) + 1, np.bool_)
-        for span in own:
-            lost[span.start - known.start : span.stop - known.start] = True
+        wanted = np.full(len(known) + 1, own is None)
+        for span in own or ():
+            wanted[span.start - known.start : span.stop - known.start] = True
+        wanted[-1] = False  # what holds something else
         held = self.shared + np.arange(-known.start, len(self.shared) - known.start, dtype=self.shared.dtype)
-        self.shared[lost[np.where((held >= 0) & (held < len(known)), held, -1)]] = UNKNOWN
+        holding: Flags = wanted[np.where((held >= 0) & (held < len(known)), held, -1)]
+        return holding
 
     def _tensor(self, name: str) -> slice:
         known = self.numbers.get((name, False), NOTHING)
@@ -308,7 +315,7 @@ class MemoryState:
             self.psram[span], self.passed[span] = False, passes
         if self.passed[self._tensor(part.name)].all():
             self.passed[self._tensor(part.name)] = False
-        self._forget(part.name, False, own)
+        self.shared[self._holding(part.name, False, own)] = UNKNOWN
         self._put(place)
         return faults
 
@@ -332,7 +339,7 @@ class MemoryState:
     def end(self, name: str, weights: bool = False) -> None:
         """Forget all that SharedMemory has of a tensor, or of an op's weights."""
         known = self.numbers.get((name, weights), NOTHING)
-        self._forget(name, weights, [slice(known.start, known.stop)])
+        self.shared[self._holding(name, weights)] = UNKNOWN
         if not weights:
             self.written[known.start : known.stop] = False
 

@@ -8,7 +8,7 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Branch, Command, Compute, DmaStart, Located
+from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Located, Repeat
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Direction, Part
 from chipmodel.pipeline.plan import plan
@@ -102,7 +102,7 @@ def test_data_that_only_some_paths_have_waited_for_cannot_be_read_before_all_hav
     used = waited.copy()
     used.write(at(4, 2, Part("u")), "step")
     for past, kept in ((waited, True), (used, False)):
-        for joined in (state.common(past), past.common(state), past.after_loop(state)):
+        for joined in (state.common(past), past.common(state), past.after_loop(state, ())):
             assert bool(joined.lost) == (past is used)
             assert joined.missing(at(0, 8)) == "reads 't' at 0 while 'load t' is in flight"
             again = joined.copy()
@@ -193,3 +193,17 @@ def test_rows_of_a_buffer_that_begins_with_others_are_not_where_they_are_read() 
     assert state.missing(place(16, 19)) is None
     assert state.missing(place(17, 20)) is not None
     assert state.missing(replace(place(17, 20), offset=99)) is None
+
+
+def test_what_a_loop_loads_is_not_there_if_it_makes_no_iteration() -> None:
+    """``check`` took a plan that read it after the loop, without the load there."""
+    program = small_network("loop")
+    loop, _, _, last, *after = plan(PlanRequest(program, LUNA_LIKE, "large-first", "sync")).commands
+    assert isinstance(loop, Repeat)
+    assert isinstance(last, Compute)
+    load, _, inside = loop.body
+    assert isinstance(load, DmaStart)
+    assert isinstance(inside, Compute)
+    body = (replace(load, name="load x"), DmaWait("load x", "y"), inside)
+    commands = (replace(loop, body=body), replace(last, reads=inside.reads), *after)
+    assert verify(program, commands, LUNA_LIKE) == ("step 'z': 'x' is not at 0",)

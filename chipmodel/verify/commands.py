@@ -236,6 +236,9 @@ class _CommandVerifier:
                 self.report(f"{subject} loads {part.name!r} from {start.home}, where no copy of it is")
         elif start.direction == "load" and not part.weights and not state.can_load(part):
             self.report(f"{subject} loads {part.name!r}, which is not completely in Psram")
+        for name in self.looked_up.get(part.name, ()) if part.weights else ():
+            if name not in self.defined and not state.in_psram(name):
+                self.report(f"{subject} loads rows that {name!r} names, which is not completely in Psram")
         if start.direction == "store":
             self._holds(start.at, part, subject, state)
         self._check_overwriting(start, subject, state)

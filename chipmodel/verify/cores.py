@@ -28,9 +28,9 @@ from chipmodel.model.commands import (
     node_name,
 )
 from chipmodel.model.core_parts import CorePart, Uses, split, uses
-from chipmodel.model.program import If, Node, Op, Program, ops
-from chipmodel.model.schedule import CascadeOps, Part
-from chipmodel.model.tree import walk
+from chipmodel.model.program import Program, ops
+from chipmodel.model.schedule import CascadeOps
+from chipmodel.model.tree import bodies, walk
 from chipmodel.records import dataclass
 from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.psram import PsramMap
@@ -99,9 +99,8 @@ def _inconsistent_tensors(program: Program, tensor_uses: Uses, core_of: Mapping[
 
 
 def _protocol(part: CorePart, commands: tuple[Command, ...]) -> list[str]:
-    """Loads without an acquire, and releases that are missing, conditional or too early."""
-    nodes = {node.name: node for node in part.program.nodes()}
-    faults = list(_unacquired(part, commands, nodes, set()))
+    """What is acquired twice, and releases that are missing, conditional or too early."""
+    faults = list(_acquired_twice(commands, set()))
     released = {c.tensor: index for index, c in enumerate(commands) if isinstance(c, Release)}
     for inner in (b for c in commands if isinstance(c, Branch | Repeat) for b in walk((c,))):
         if isinstance(inner, Release):
@@ -122,43 +121,15 @@ def _made(command: Command) -> tuple[str, ...]:
     return (command.part.name,) if isinstance(command, DmaStart) and command.direction == "store" else ()
 
 
-def _unacquired(
-    part: CorePart, commands: tuple[Command, ...], nodes: Mapping[str, Node], acquired: set[tuple[str, int]]
-) -> Iterator[str]:
-    """Reads of another core's tensors that some path comes to without an acquire; adds to ``acquired``."""
+def _acquired_twice(commands: tuple[Command, ...], acquired: set[tuple[str, int]]) -> Iterator[str]:
+    """Acquires of what every path to them has acquired before; adds to ``acquired``."""
     for command in commands:
-        match command:
-            case Acquire():
-                if (command.tensor, command.core) in acquired:
-                    yield f"{command.tensor!r} of core {command.core} is acquired twice"
-                acquired.add((command.tensor, command.core))
-            case DmaStart() if command.direction == "load":
-                for name in _needed(command.at.part, nodes):
-                    yield from _read_fault(part, name, f"transfer {command.name!r}", acquired)
-            case Branch():
-                node = nodes.get(command.name)
-                if isinstance(node, If) and node.condition and command.condition is None:
-                    yield from _read_fault(part, node.condition, f"if {command.name!r}", acquired)
-                for arm in command.arms:
-                    yield from _unacquired(part, arm.body, nodes, set(acquired))
-            case Repeat():
-                yield from _unacquired(part, command.body, nodes, set(acquired))
-            case _:
-                pass
-
-
-def _needed(loaded: Part, nodes: Mapping[str, Node]) -> tuple[str, ...]:
-    """The tensors that a load needs: what it moves, or what decides which rows of a table it moves."""
-    if not loaded.weights:
-        return (loaded.name,)
-    op = nodes.get(loaded.name)
-    return op.inputs if isinstance(op, Op) and op.gathers else ()
-
-
-def _read_fault(part: CorePart, name: str, subject: str, acquired: set[tuple[str, int]]) -> Iterator[str]:
-    maker = part.imports.get(name)
-    if maker is not None and (name, maker) not in acquired:
-        yield f"{subject} reads {name!r} without waiting for core {maker}, which makes it"
+        if isinstance(command, Acquire):
+            if (command.tensor, command.core) in acquired:
+                yield f"{command.tensor!r} of core {command.core} is acquired twice"
+            acquired.add((command.tensor, command.core))
+        for body in bodies(command):
+            yield from _acquired_twice(body, set(acquired))
 
 
 class _CoreProgress:

@@ -68,5 +68,5 @@ def test_rows_that_another_core_names(streamer: str) -> None:
     plans = plan_cores(PlanRequest(made, chip, streamer=streamer), {"which": 0, "c": 1, "rows": 1})
     maker, reader = (each.commands for each in plans)
     assert verify_cores(made, (maker, reader), chip) == ()
-    early = f"core 1: transfer {LOAD!r} reads 'which' without waiting for core 0, which makes it"
+    early = f"core 1: transfer {LOAD!r} loads rows that 'which' names, which is not completely in Psram"
     assert early in verify_cores(made, (maker, moved_up(reader, "c")), chip)

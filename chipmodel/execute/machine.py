@@ -277,7 +277,7 @@ class _Machine:
     # -- commands ------------------------------------------------------------------------------
 
     def _start(self, core: _RunningCore, start: DmaStart, iteration: int) -> None:
-        first = start.psram + start.advance * (iteration + start.ahead)
+        first = start.psram + start.advance * iteration
         far = ring_addresses(start.home, first, start)
         near = start.near.start + np.arange(start.bytes, dtype=np.int64)
         if start.at.in_tensor and start.at.part.name in self.program.tensors:

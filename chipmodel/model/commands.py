@@ -79,8 +79,6 @@ class DmaStart:
     advance: int = 0
     """Bytes by which its addresses in Psram move on with each iteration of the innermost loop, from a slice
     of the tensor to the next one; beyond the end of ``home`` they begin at its start again."""
-    ahead: int = 0
-    """Iterations by which it is early: 1 where it loads the next iteration's slice."""
     memory: str = ""
     """The further memory of the chip in which ``home`` is; empty for Psram, or the weights' own memory."""
 

@@ -173,7 +173,7 @@ _RECORDS = (
     _record(
         DmaStart,
         *("dma_start=name", "direction", "bytes", "op", "at", "psram", "home"),
-        *("runs?", "pitch?", "advance?", "ahead?", "memory?"),
+        *("runs?", "pitch?", "advance?", "memory?"),
         check=_check_start,
     ),
     _record(

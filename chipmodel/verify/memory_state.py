@@ -361,7 +361,7 @@ def of_any_iteration(start: T) -> T:
     """``start`` without the slice that it moves: the transfer before a loop and those in it are the same."""
     if isinstance(start, DmaMove):
         return start
-    return replace(start, at=replace(start.at, advance=0), advance=0, ahead=0)
+    return replace(start, at=replace(start.at, advance=0), advance=0)
 
 
 def _meet(some: Sequence[slice], others: Sequence[slice]) -> bool:

@@ -156,14 +156,15 @@ def _core_faults(placed: Sequence[Neighbours]) -> Iterator[str]:
 
 
 def slice_faults(program: Program, commands: tuple[Command, ...], cascades: CascadeTable) -> Iterator[str]:
-    """Transfers that advance by another number of bytes than a slice has, or for another iteration, and
-    parts that are said to lie in their tensor where the buffer has no space for it, or the reverse."""
+    """Transfers that advance by another number of bytes than a slice has, and parts that are said to lie in
+    their tensor where the buffer has no space for it, or the reverse."""
     placed = list(placed_commands(commands))
     ops = {op.name: op for op in program.ops()}
-    due: dict[str, Neighbours] = {}
-    for each in placed:
-        if isinstance(each.command, DmaWait) and each.command.op == named(each.after):
-            due[each.command.name] = each
+    due = {
+        each.command.name: each.loop
+        for each in placed
+        if isinstance(each.command, DmaWait) and each.command.op == named(each.after)
+    }
     for each in placed:
         start = each.command
         if not isinstance(start, DmaStart) or start.op not in ops:
@@ -173,22 +174,14 @@ def slice_faults(program: Program, commands: tuple[Command, ...], cascades: Casc
         if start.at.in_tensor != in_tensor:
             where = "in its tensor" if in_tensor else "alone"
             yield f"transfer {start.name!r} does not say that its part lies {where}"
-        owner = due.get(start.name) if loads else each
-        if owner is None:
+        loop = due.get(start.name) if loads else each.loop
+        if loop is None:
             continue
-        sizes = _advances(program, ops[start.op], start) if owner.loop == each.loop else (0,)
+        sizes = _advances(program, ops[start.op], start) if loop == each.loop else (0,)
         if start.advance not in sizes:
             yield f"transfer {start.name!r} advances {start.advance} bytes an iteration, expected {sizes[0]}"
         elif start.at.advance != (start.advance if start.at.in_tensor else 0):
             yield f"transfer {start.name!r} advances {start.at.advance} bytes an iteration in its buffer"
-        ahead = int(loads and start.advance > 0 and _position(each) > _position(owner))
-        if start.ahead != ahead:
-            yield f"transfer {start.name!r} is {start.ahead} iterations ahead, expected {ahead}"
-
-
-def _position(load: Neighbours) -> int:
-    """The step to which a load or the wait for one belongs."""
-    return load.after.position if isinstance(load.after, Compute) else -1
 
 
 def _advances(program: Program, op: Op, start: DmaStart) -> tuple[int, ...]:

@@ -47,12 +47,11 @@ class Piece(NamedTuple):
 
 class Slide(NamedTuple):
     """Addresses of a loop's body, which move on by ``advance`` in each iteration and begin again at ``start``
-    after ``bytes``; ``ahead`` iterations early."""
+    after ``bytes``."""
 
     start: int = 0
     bytes: int = 1
     advance: int = 0
-    ahead: int = 0
 
 
 class TableRows(NamedTuple):
@@ -244,10 +243,10 @@ class Tables:
             total = self.program.tensors[at.part.name].bytes
             near = part_addresses(at, total, 0)
             far, slide = far[: len(near)], Slide(at.offset, total, at.advance)
-        ahead = Slide(home.start, max(1, len(home)), command.advance, command.ahead)
+        along = Slide(home.start, max(1, len(home)), command.advance)
         kind = int(command.direction == "store")
         rows = self.pieces.put(pieces(far, near))
-        return CTransfer(number, kind, rows, self._slide(ahead), self._slide(slide), command.name)
+        return CTransfer(number, kind, rows, self._slide(along), self._slide(slide), command.name)
 
     def _operand(self, role: int, placed: OperandBytes, total: int, name: str) -> COperand:
         place = placed.place

@@ -123,14 +123,14 @@ def four_copies(
     return (np.repeat(inputs[0].reshape(4, 2)[part.iteration], 4),)
 
 
-@pytest.mark.parametrize(("ahead", "wanted"), [(0, 6), (1, 0)])
-def test_slices_move_on_with_each_iteration_and_begin_again_at_the_home(ahead: int, wanted: int) -> None:
-    """The last of four iterations loads bytes 6 and 7 of ``x``; one ahead it is 0 and 1 again."""
+@pytest.mark.parametrize(("advance", "wanted"), [(2, 6), (4, 4)])
+def test_slices_move_on_with_each_iteration_and_begin_again_at_the_home(advance: int, wanted: int) -> None:
+    """The last of four iterations loads bytes 6 and 7 of ``x``; by four bytes each it is 4 and 5 again."""
     (made,) = network().body
     program = replace(network(), body=(Loop("loop", 4, (replace(of_kind(Op, made), sliced="x", slices=4),)),))
     share = Share(Interval(0, 1), 4)
     at = Located(Part("x", share), 0, 2)
-    load = replace(start("load", "x", 0, HOME_X, 2), at=at, advance=2, ahead=ahead)
+    load = replace(start("load", "x", 0, HOME_X, 2), at=at, advance=advance)
     step = compute(at, Located(Part("y"), 8, SIZE))
     commands = (Repeat("loop", 4, (load, LOADED, step)), STORE, STORED)
     options = RunOptions(evaluate=four_copies)

@@ -59,7 +59,7 @@ EVERYTHING = PlanFile(
         Repeat("loop", 3, (Branch("outside", (BranchArm("only", ()),)),)),
         DmaStart("store z", "store", 6, Located(Part("z"), 0, 64), "d", 40, Interval(32, 64), 3, 8),
         DmaStart("store y", "store", 5, Located(Part("y"), 0, 64), "d"),
-        DmaStart("load y", "load", 5, Located(Part("y"), 0, 64), "d", advance=8, ahead=1),
+        DmaStart("load y", "load", 5, Located(Part("y"), 0, 64), "d", advance=8),
     ),
 )  # fmt: skip
 TEXT = write_plan(EVERYTHING)
@@ -81,7 +81,7 @@ def test_the_text_is_json_with_a_command_a_line() -> None:
     first, *_, runs, _, last = document["commands"]
     assert first["at"] == {"weights_of": "d", "buffer": "w", "offset": 64, "bytes": 32}
     rest = {"bytes": 5, "op": "d", "at": last["at"], "psram": 0, "home": [0, 0]}
-    assert last == {"dma_start": "load y", "direction": "load", **rest, "advance": 8, "ahead": 1}
+    assert last == {"dma_start": "load y", "direction": "load", **rest, "advance": 8}
     (write,) = document["commands"][2]["writes"]
     part = {"tensor": "y", "rows": [1, 3, 4], "channels": [0, 2, 2]}
     where = {"buffer": "x", "offset": 0, "bytes": 64, "in_tensor": True, "runs": 4, "pitch": 20}

@@ -15,11 +15,8 @@ from chipmodel.machine.npu_accesses import AccessStream
 from chipmodel.records import dataclass
 from chipmodel.timing.shape import TransferShape
 
-MAX_SEARCH_CYCLES = 2048
-"""Cycles that a remembered search for the next bank conflict looks ahead."""
-
 MAX_REMEMBERED = 1 << 17
-"""Phases, distances and successors that are remembered; about 300 bytes each, some 40 MB in all."""
+"""Phases and successors that are remembered; about 300 bytes each, some 40 MB in all."""
 
 _Key = tuple[int, ...]
 
@@ -92,8 +89,6 @@ class BankConflicts:
     def __init__(self, banks: BankMap) -> None:
         self.banks = banks
         self.round_robin = banks.arbitration == "round robin"
-        self.distances: dict[_Key, int] = {}
-        """For each phase of a stream and the transfer, cycles to the next conflict; -n: none in n cycles."""
         self.phases: dict[tuple[_Key, ...], int] = {}
         """Numbers of the phases of all streams and the transfer, from 1 on."""
         self.successors: dict[tuple[int, bool], tuple[int, int]] = {}
@@ -164,8 +159,7 @@ class BankConflicts:
         return phase
 
     def _forget_if_full(self) -> None:
-        if len(self.distances) + len(self.phases) + len(self.successors) > MAX_REMEMBERED:
-            self.distances.clear()
+        if len(self.phases) + len(self.successors) > MAX_REMEMBERED:
             self.phases.clear()
             self.successors.clear()
             self.periods.clear()
@@ -174,7 +168,7 @@ class BankConflicts:
         """Cycles until an access of the op, which is at cycle ``op``, conflicts with a beat of the transfer,
         which is at cycle ``data``; ``limit`` if none does within ``limit`` cycles."""
         for stream in pair.streams:
-            limit = self._next_of_stream(stream, op, pair, data, limit)
+            limit = self._search(stream, op, pair, data, limit)
         return limit
 
     def _without_distant_streams(self, pair: OpAndTransfer) -> OpAndTransfer:
@@ -204,24 +198,6 @@ class BankConflicts:
         number = self.phases.setdefault(tuple(keys), len(self.phases) + 1)
         return number, ProgressLimits(limits.cycles, op_limit, data_limit)
 
-    def _next_of_stream(
-        self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, limit: int
-    ) -> int:
-        passed = max(0, stream.start - op)
-        while passed < limit and op + passed <= stream.last:
-            periodic = self._periodic_cycles(stream, op + passed, pair, data + passed)
-            window = min(MAX_SEARCH_CYCLES, *periodic)
-            if window > 0:
-                found = self._distance(stream, op + passed, pair, data + passed, window)
-            else:
-                line_end = pair.shape.line_start(pair.shape.line_at(data + passed) + 1)
-                window = max(1, min(limit - passed, line_end - data - passed))
-                found = self._search(stream, op + passed, pair, data + passed, window)
-            passed += found
-            if found < window:
-                return min(limit, passed)
-        return limit
-
     def _periodic_cycles(
         self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int
     ) -> tuple[int, int]:
@@ -249,17 +225,6 @@ class BankConflicts:
     def _accesses_in_block(self, address: int, size: int) -> int:
         """How many accesses of ``size`` bytes, one after another from ``address`` on, lie in its block."""
         return (self.banks.unit - address % self.banks.unit) // size
-
-    def _distance(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int, window: int) -> int:
-        """Cycles to the next conflict, at most ``window``, in which both patterns are periodic."""
-        key = self._key(stream, op, pair, data)
-        if self.banks.blocks and key[2]:
-            return window  # in two different blocks
-        found = self.distances.get(key)
-        if found is None or (found < 0 and -found < window):
-            found = self._search(stream, op, pair, data, window)
-            self.distances[key] = found if found < window else -window
-        return window if found < 0 else min(found, window)
 
     def _key(self, stream: AccessStream, op: int, pair: OpAndTransfer, data: int) -> _Key:
         """The phase of one stream and the transfer, together with the patterns themselves."""

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.commands import Command, Compute, DmaMove, DmaStart
+from chipmodel.model.commands import Command
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import PSRAM, WEIGHTS, Part
-from chipmodel.model.tree import walk
 from chipmodel.plan_file.contents import PlanFile, PlannedCore, PsramHome
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.buffers import buffer_faults
@@ -18,7 +15,7 @@ from chipmodel.verify.commands import MAX_VIOLATIONS, verify
 from chipmodel.verify.cores import misplaced_ops, verify_cores
 from chipmodel.verify.parts import part_label
 from chipmodel.verify.proven_cycles import proof_faults
-from chipmodel.verify.psram import thing
+from chipmodel.verify.psram import psram_uses
 
 
 def verify_file(program: Program, plan: PlanFile, chip: Chip) -> tuple[str, ...]:
@@ -74,7 +71,7 @@ def _psram_table_faults(table: Sequence[PsramHome], streams: Sequence[tuple[Comm
     """What is wrong with the table of places in Psram: every command uses it, and nothing else is in it."""
     unused = Counter((entry.part, entry.home, entry.memory) for entry in table)
     stated = set(unused)
-    used = (use for commands in streams for use in _psram_uses(commands))
+    used = (use for commands in streams for use in psram_uses(commands))
     for subject, part, home, memory in used:
         unused[part, home, memory] = 0
         if (part, home, memory) not in stated:
@@ -83,19 +80,3 @@ def _psram_table_faults(table: Sequence[PsramHome], streams: Sequence[tuple[Comm
         yield f"the table of Psram has {part_label(part)} at {home}, where no command finds it"
     if len(stated) < len(table):
         yield "the table of Psram has a place twice"
-
-
-def _psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval, str]]:
-    """What transfers move, and weights that steps read in place: who does, what, its place off chip, and the
-    further memory that this is in. What is loaded from where a move has copied it counts at its home."""
-    copied = {(thing(c.part), c.target) for c in walk(commands) if isinstance(c, DmaMove)}
-    for command in walk(commands):
-        if isinstance(command, DmaStart):
-            part = thing(command.at.part)
-            if (part, command.home) not in copied:
-                yield f"transfer {command.name!r}", part, command.home, command.memory
-        elif isinstance(command, DmaMove):
-            memory = "" if command.source in (PSRAM, WEIGHTS) else command.source
-            yield f"transfer {command.name!r}", thing(command.part), command.home, memory
-        elif isinstance(command, Compute) and command.weights_at is not None:
-            yield f"step {command.label!r}", Part(command.op, weights=True), command.weights_at, ""

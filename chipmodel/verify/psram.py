@@ -63,6 +63,22 @@ def memory_fault(memory: str, home: Interval, capacity: int, further: Mapping[st
     return None
 
 
+def psram_uses(commands: tuple[Command, ...]) -> Iterator[tuple[str, Part, Interval, str]]:
+    """What transfers move, and weights that steps read in place: who does, what, its place off chip, and the
+    further memory that this is in. What is loaded from where a move has copied it counts at its home."""
+    copied = {(thing(c.part), c.target) for c in walk(commands) if isinstance(c, DmaMove)}
+    for command in walk(commands):
+        if isinstance(command, DmaStart):
+            part = thing(command.at.part)
+            if command.direction == "store" or (part, command.home) not in copied:
+                yield f"transfer {command.name!r}", part, command.home, command.memory
+        elif isinstance(command, DmaMove):
+            memory = "" if command.source in (PSRAM, WEIGHTS) else command.source
+            yield f"transfer {command.name!r}", thing(command.part), command.home, memory
+        elif isinstance(command, Compute) and command.weights_at is not None:
+            yield f"step {command.label!r}", Part(command.op, weights=True), command.weights_at, ""
+
+
 class PsramMap:
     """The homes in Psram of all that the commands of a plan move."""
 
@@ -70,23 +86,13 @@ class PsramMap:
         self.program = program
         self.ops = {op.name: op for op in ops(program.body)}
         self.overwritten = {n: op.overwrites for op in self.ops.values() for n in op.outputs if op.overwrites}
-        self.further: set[Interval] = set()
+        uses = [*psram_uses(commands)]
+        self.further = {home for _, _, home, memory in uses if memory}
         """Homes in further memories."""
         moves = [command for command in walk(commands) if isinstance(command, DmaMove)]
         self.targets = {(thing(move.part), move.target) for move in moves}
         """What moves copy, and where to."""
-        tenants: set[tuple[Interval, _Tenant]] = set()
-        for command in walk(commands):
-            if isinstance(command, DmaMove):
-                tenants.add((command.home, self._tenant(command.part)))
-                self.further |= {command.home} if command.source not in (PSRAM, WEIGHTS) else set()
-            elif isinstance(command, DmaStart) and len(command.home) and not self.reads_copy(command):
-                self.further |= {command.home} if command.memory else set()
-                tenants.add((command.home, self._tenant(command.at.part)))
-            elif isinstance(command, Compute) and command.weights_at and command.op in self.ops:
-                op = self.ops[command.op]
-                tenant = _Tenant(command.op, op.constants, channels=_channels(op))
-                tenants.add((command.weights_at, tenant))
+        tenants = {(home, self._tenant(part)) for _, part, home, _ in uses if len(home)}
         self.tenants = sorted(tenants, key=lambda each: (each[0], str(each[1])))
         """What lies off chip, by address."""
 
@@ -94,7 +100,7 @@ class PsramMap:
         if not part.weights:
             return _Tenant(part.name)
         op = self.ops.get(part.name)
-        weights = op.weights if op else (part.name,)
+        weights = op.constants if op else (part.name,)
         share = WHOLE if op and op.gathers else part.share
         return _Tenant(part.name, weights, share, _channels(op) if op else 1)
 

@@ -140,7 +140,7 @@ class PsramMap:
     def place(self, part: Part, home: Interval) -> PsramPlace:
         """Where ``part`` lies in its ``home``: weights at its start, a tensor row by row, then channels."""
         tensor = self.program.tensors.get(part.name)
-        spans = () if part.weights or tensor is None else bytes_of_share(part.share, tensor.bytes)
+        spans = [] if part.weights or tensor is None else [*bytes_of_share(part.share, tensor.bytes)]
         if not spans:
             return PsramPlace(home.start)
         pitch = spans[1].start - spans[0].start if len(spans) > 1 else 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from chipmodel.entry_points import Plugin, described, plugin_rows
 from chipmodel.hardware.chip import Chip
@@ -35,74 +37,13 @@ class StreamerEntry:
     """Where it comes from, if it is not built in; then ``target`` is what ``dma.streamers.plugin`` says."""
 
 
-_ENTRIES = (
-    StreamerEntry(
-        "auto",
-        "dma.streamers.auto:PORTFOLIO",
-        "the fastest path over the listed ways to run neighbours",
-        "chipmodel",
-    ),
-    StreamerEntry(
-        "sync",
-        "dma.streamers.sync:STREAMER",
-        "every load at the step that needs it, waited for at once",
-        "Wang et al. 2025, Table 3",
-    ),
-    StreamerEntry(
-        "ping-pong",
-        "dma.streamers.ping_pong:STREAMER",
-        "two weight buffers in turn, the next block loaded during the current op; ping-pong:wait=early waits "
-        "for it right after that op",
-        "Wang et al. 2025, Algorithm 3",
-        "dma.streamers.ping_pong:with_wait",
-    ),
-    StreamerEntry(
-        "ping-pong-across",
-        "dma.streamers.ping_pong_across:STREAMER",
-        "ping-pong, and the best of a loop's weights kept for all iterations",
-        "chipmodel; extends Wang et al. 2025, Algorithm 3",
-    ),
-    StreamerEntry(
-        "weight-pipeline",
-        "dma.streamers.weight_pipeline:STREAMER",
-        "weights just in time, by a profile; weight-pipeline:500 has them 500 cycles early",
-        "the edge-framework patent (CN, 2021)",
-        "dma.streamers.weight_pipeline:with_jitter",
-    ),
-    StreamerEntry(
-        "prefetch-k",
-        "dma.streamers.prefetch_k:PORTFOLIO",
-        "k weight buffers in turn, prefetch-k:3 three; else the fastest forecast",
-        "chipmodel; extends Wang et al. 2025, Algorithm 3",
-        "dma.streamers.prefetch_k:with_buffers",
-    ),
-    StreamerEntry(
-        "prefetch-greedy",
-        "dma.streamers.prefetch_greedy:PORTFOLIO",
-        "weights as early as memory allows, in the slices with the fastest forecast",
-        "chipmodel",
-    ),
-    StreamerEntry(
-        "resident-knapsack",
-        "dma.streamers.resident_knapsack:PORTFOLIO",
-        "prefetch-greedy, and the best of a loop's weights kept for all iterations",
-        "chipmodel",
-    ),
-    StreamerEntry(
-        "vendor",
-        "dma.streamers.vendor:PORTFOLIO",
-        "as the chip's own tool overlaps, by the chip file: what the board takes today",
-        "the chip file",
-    ),
-    StreamerEntry(
-        "exact",
-        "dma.streamers.exact:PORTFOLIO",
-        "CP-SAT over the listed ways, its fastest chains built; exact:1000 builds more",
-        "chipmodel",
-        "dma.streamers.exact:with_chains",
-    ),
-)
-_BUILT_IN = {entry.name: entry for entry in _ENTRIES}
+def _built_in() -> dict[str, StreamerEntry]:
+    """The rows of ``streamers.csv`` by name."""
+    with Path(__file__).with_name("streamers.csv").open(encoding="utf-8", newline="") as table:
+        return {row["name"]: StreamerEntry(**row) for row in csv.DictReader(table)}
+
+
+_BUILT_IN = _built_in()
 
 
 def streamers() -> Mapping[str, StreamerEntry]:

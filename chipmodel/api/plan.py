@@ -34,7 +34,7 @@ from chipmodel.records import dataclass
 from chipmodel.rewrites.op_order import names_in_order
 from chipmodel.rewrites.steady_state import unrolled
 from chipmodel.terminal.progress import stage
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from reports.ordering import order_words
 from reports.page_parts import PageTable, TablePage
 

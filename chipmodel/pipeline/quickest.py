@@ -16,7 +16,7 @@ from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness, scopes
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.buffer_names import with_readable_names
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.stream import streamer_named
 from solvers.branches.mergers import merge_arms, packer_of_merge
 from solvers.core.outcome import Limits

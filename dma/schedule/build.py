@@ -30,9 +30,9 @@ from dma.residency.tiling import (
     transfer_bytes,
     whole_tiling,
 )
-from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.further_memories import in_further_memories
 from dma.schedule.operands import Emission, TransferNeed
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.psram_layout import PsramLayout, lay_out
 from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import emit

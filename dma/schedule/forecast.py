@@ -54,46 +54,47 @@ def forecast(first: int, computes: Sequence[int], transfers: Sequence[ChainTrans
     ``transfers`` are in the order of ``Schedule.transfers``: those of one position and direction are issued
     and waited for in that order. The order of events at a position is that of ``chipmodel.passes.lower``.
     """
-    return _ChainWalk(first, transfers).run(computes)
+    walk = Walk(transfers)
+    times = [walk.step(here, cycles) for here, cycles in enumerate(computes, first)]
+    ready, starts = (tuple(column) for column in zip(*times, strict=True)) if times else ((), ())
+    return ChainForecast(ready, starts, tuple(walk.reached), tuple(walk.ends), walk.clock)
 
 
-class _ChainWalk:
-    def __init__(self, first: int, transfers: Sequence[ChainTransfer]) -> None:
-        self.first = first
+class Walk:
+    """The machine at cycle ``clock``, which runs one step after another."""
+
+    def __init__(self, transfers: Sequence[ChainTransfer]) -> None:
         self.transfers = transfers
         self.clock = self.dma_free = 0
         self.reached = [0] * len(transfers)
         self.ends = [0] * len(transfers)
-        self.before: dict[int, list[int]] = defaultdict(list)
-        """The loads due at each position that were issued earlier; the next three, what is issued there."""
-        self.at_once: dict[int, list[int]] = defaultdict(list)
-        self.later: dict[int, list[int]] = defaultdict(list)
-        self.stores: dict[int, list[int]] = defaultdict(list)
-        self.stored: dict[int, list[int]] = defaultdict(list)
+        self.at: dict[int, _Transfers] = defaultdict(lambda: _Transfers([], [], [], [], []))
         for index, (direction, issue, due, _) in enumerate(transfers):
             if direction == "store":
-                self.stores[issue].append(index)
-                self.stored[due].append(index)
+                self.at[issue].stores.append(index)
+                self.at[due].stored.append(index)
             elif issue == due:
-                self.at_once[issue].append(index)
+                self.at[issue].at_once.append(index)
             else:
-                self.later[issue].append(index)
-                self.before[due].append(index)
+                self.at[issue].later.append(index)
+                self.at[due].before.append(index)
 
-    def run(self, computes: Sequence[int]) -> ChainForecast:
-        ready: list[int] = []
-        starts: list[int] = []
-        for here, cycles in enumerate(computes, self.first):
-            self.wait(self.before.get(here, ()))
-            ready.append(self.clock)
-            self.start(self.at_once.get(here, ()))
-            self.wait(self.at_once.get(here, ()))
-            self.start(self.later.get(here, ()))
-            starts.append(self.clock)
+    def step(self, here: int, cycles: int) -> tuple[int, int]:
+        """Run the step ``here``; return when it is ready, and when its compute starts."""
+        if here not in self.at:
             self.clock += cycles
-            self.start(self.stores.get(here, ()))
-            self.wait(self.stored.get(here, ()))
-        return ChainForecast(tuple(ready), tuple(starts), tuple(self.reached), tuple(self.ends), self.clock)
+            return self.clock - cycles, self.clock - cycles
+        at = self.at[here]
+        self.wait(at.before)
+        ready = self.clock
+        self.start(at.at_once)
+        self.wait(at.at_once)
+        self.start(at.later)
+        starts = self.clock
+        self.clock += cycles
+        self.start(at.stores)
+        self.wait(at.stored)
+        return ready, starts
 
     def start(self, transfers: Iterable[int]) -> None:
         for index in transfers:
@@ -104,6 +105,17 @@ class _ChainWalk:
         for index in transfers:
             self.reached[index] = self.clock
             self.clock = max(self.clock, self.ends[index])
+
+
+class _Transfers(NamedTuple):
+    """The transfers of a position: loads waited for there that were issued ``before``, loads issued and
+    waited for ``at_once``, loads for ``later`` steps, stores issued, and stores waited for."""
+
+    before: list[int]
+    at_once: list[int]
+    later: list[int]
+    stores: list[int]
+    stored: list[int]
 
 
 class TransferTimes:

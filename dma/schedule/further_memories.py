@@ -42,8 +42,8 @@ from chipmodel.model.schedule import (
 )
 from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
-from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import TransferTimes
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.psram_sharing import at_homes, changed_in_parts, psram_lifetimes
 
 HIDDEN = 2

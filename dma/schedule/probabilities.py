@@ -38,17 +38,21 @@ def branch_probabilities(program: Program) -> BranchProbabilities:
     return BranchProbabilities(arms, iterations)
 
 
-def path_probabilities(program: Program, path: Mapping[str, str]) -> BranchProbabilities:
-    """Certainty of one path; where ``path`` names no decision, the first arm or the program's iterations."""
-    arms: dict[str, tuple[float, ...]] = {}
-    iterations: dict[str, tuple[tuple[int, float], ...]] = {}
+def numbers_along(program: Program, path: Mapping[str, str] | None) -> dict[str, int]:
+    """Return the number of the arm, or of the iterations, of each ``if`` and loop along ``path``, which takes
+    the first arm and the program's iterations where it names none; None: the likeliest arms, and about as
+    many iterations as on average."""
+    chances = branch_probabilities(program)
+    found: dict[str, int] = {}
     for node in walk(program.body):
         if isinstance(node, If):
-            taken = path.get(node.name, node.arms[0].name)
-            arms[node.name] = tuple(float(arm.name == taken) for arm in node.arms)
+            names, shares = [arm.name for arm in node.arms], chances.arms[node.name]
+            likely = 0 if path is not None else shares.index(max(shares))
+            found[node.name] = names.index((path or {}).get(node.name, names[likely]))
         elif isinstance(node, Loop):
-            iterations[node.name] = ((int(path.get(node.name, node.iterations)), 1.0),)
-    return BranchProbabilities(arms, iterations)
+            likely = node.iterations if path is not None else round(chances.mean_iterations(node.name))
+            found[node.name] = int((path or {}).get(node.name, likely))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from chipmodel.model.nesting import Fork, Section, in_flight
 from chipmodel.model.program import ops
 from chipmodel.model.schedule import BufferSpec, steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.expected_forecast import PathForecast, path_transfers
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission, TransferNeed
-from dma.schedule.probabilities import branch_probabilities, execution_counts
+from dma.schedule.path_forecast import path_cycles, path_transfers
+from dma.schedule.probabilities import branch_probabilities, execution_counts, numbers_along
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget
 
 CAPACITY_GRAINS = 2048
@@ -116,8 +116,8 @@ class LoopResidency:
         weights = [need for need in emission.needs if need.kind == "weights"]
         self.weights = sorted(weights, key=lambda need: need.first)
         self.needs = [need for need in weights if need.op not in gathers]
-        computes = [step.cycles for step in steps(emission.body)]
-        self.forecast = PathForecast(self.root, computes, self.probabilities)
+        self.computes = [step.cycles for step in steps(emission.body)]
+        self.path = numbers_along(memory.program, None)
 
     def beside_slices(self, room: Sequence[int], ahead: bool = False) -> list[int]:
         """The bytes of ``room`` that are free besides the slice that is read at each step, and with ``ahead``
@@ -192,10 +192,11 @@ class LoopResidency:
         )
 
     def fastest(self, plans: Sequence[IssuePlan], others: Sequence[IssuedTransfer]) -> IssuePlan:
-        """The plan for weights with the fewest expected cycles, beside the ``others``."""
+        """The plan for weights with the fewest cycles along the likeliest path, beside the ``others``."""
 
-        def cycles(plan: IssuePlan) -> float:
-            return self.forecast.cycles(path_transfers([*others, *plan.transfers], self.cycles_of))
+        def cycles(plan: IssuePlan) -> int:
+            transfers = [*path_transfers([*others, *plan.transfers], self.cycles_of)]
+            return path_cycles(self.root, self.computes, self.path, transfers)
 
         return min(plans, key=cycles) if len(plans) > 1 else plans[0]
 

@@ -2,7 +2,7 @@
 
 What a loop keeps (``dma.streamers.loop_residents``) is loaded once before it; all else takes turns in the two
 buffers of each Region, as in ``ping-pong``. How large these are depends on what stays, and the other way
-round, so that is decided several times. Without contention the expected cycles are at most those of
+round, so that is decided several times. Without contention the likeliest path takes at most the cycles of
 ``ping-pong``.
 
 Source: chipmodel; extends Wang et al. 2025, Algorithm 3 (docs/references.md).

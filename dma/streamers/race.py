@@ -11,10 +11,12 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 from chipmodel.errors import DoesNotFit
+from chipmodel.model.program import Loop
 from chipmodel.model.schedule import Schedule
+from chipmodel.model.tree import walk
 from chipmodel.records import dataclass
 from dma.schedule.build import BudgetCache, StreamRequest, build_schedule
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer, StreamerPortfolio
 from solvers.core.deadline import NO_DEADLINE, Deadline
 
@@ -42,7 +44,7 @@ class StreamerRace:
         self.request = request
         self.forecast = ScheduleForecast(request.program, request.chip)
         portfolio = portfolio.on(request.chip)
-        has_loops = bool(self.forecast.probabilities.iterations)
+        has_loops = any(isinstance(node, Loop) for node in walk(request.program.body))
         self.portfolio = portfolio.with_loop_candidates() if has_loops else portfolio
         self.cache: BudgetCache = {}
         self.waiting: list[tuple[float, int, RankedSchedule]] = []

@@ -3,7 +3,7 @@
 
 Memory that keeps weights (``dma.streamers.loop_residents``) cannot hold others before they are needed, so
 there are three plans: nothing stays, as much as fits, and as much as fits beside the slice that is read next.
-The one with the best forecast of the expected cycles is kept.
+The one with the best forecast of the likeliest path is kept.
 
 Source: chipmodel.
 """

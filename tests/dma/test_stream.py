@@ -17,7 +17,7 @@ from dma.residency.greedy import Residency
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, StreamRequest, build_schedule
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.streamer import Streamer
 from dma.stream import stream, streamer_named, streamers
 from dma.streamers import ping_pong, prefetch_greedy, sync, weight_pipeline

@@ -13,7 +13,7 @@ from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.pipeline.rounds import plan_in_rounds
 from chipmodel.rewrites.in_place import reuse
 from dma.schedule.build import StreamRequest
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.streamer import StreamerPortfolio
 from dma.streamers import prefetch_greedy
 from dma.streamers.race import StreamerRace

@@ -14,8 +14,8 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program, ops
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
-from dma.schedule.expected_forecast import ScheduleForecast
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast, late_weights
+from dma.schedule.path_forecast import ScheduleForecast
 from tests.fuzz.random_trees import random_paths
 from tests.support.chips import LUNA_LIKE, tiny_chip, with_memory
 from tests.support.random_commands import random_path

@@ -21,7 +21,7 @@ from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
 from dma.schedule.effort import SearchProgress, StopCriterion
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.stream import streamer_named
 from dma.streamers.exact import PORTFOLIO
 from reports.run.document import document

@@ -2,25 +2,21 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from random import Random
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from chipmodel.hardware.chip import Chip
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.chances import chances_of
 from chipmodel.model.commands import Branch, Command, Compute, DmaStart, DmaWait, Repeat
 from chipmodel.model.nesting import waits_after
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import steps
 from chipmodel.passes.liveness import scopes
-from chipmodel.paths.run import PathEffort, analyse_paths
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import Planned, PlanRequest
 from chipmodel.verify.commands import verify
-from dma.schedule.expected_forecast import PathForecast, PathTransfer
-from dma.schedule.forecast import TransferTimes
-from dma.schedule.probabilities import branch_probabilities
+from dma.schedule.path_forecast import ScheduleForecast
+from tests.fuzz.random_trees import random_paths
 from tests.support.chips import LUNA_LIKE
 from tests.support.random_programs import TreeShape, random_program
 from tests.support.stepper import step_through
@@ -133,22 +129,21 @@ def cases(seed: int) -> Program:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(["sync", "ping-pong", NAME]))
-def test_the_forecast_is_what_all_paths_take_on_average(seed: int, streamer: str) -> None:
+def test_the_forecast_along_a_path_is_what_it_takes(seed: int, streamer: str) -> None:
     program = cases(seed)
     made = plan(PlanRequest(program, LUNA_LIKE, "large-first", streamer))
-    root = scopes(made.schedule.body).section
-    forecast = PathForecast(
-        root, [s.cycles for s in steps(made.schedule.body)], branch_probabilities(program)
-    )
-    cycles_of = TransferTimes(LUNA_LIKE)
-    said = forecast.cycles(
-        PathTransfer(t.direction, t.issue, t.due, cycles_of.of(t)) for t in made.schedule.transfers
-    )
-    paths = analyse_paths([made.commands], LUNA_LIKE, chances_of(program), effort=PathEffort(passes=400_000))
-    if paths is None:
-        assert said == simulate(made.commands, LUNA_LIKE).cycles
-    elif paths.method == "exact":
-        assert said == pytest.approx(float(paths.expected))
+    for path in random_paths(program, made, Random(seed)):
+        forecast = ScheduleForecast(program, LUNA_LIKE, path).cycles(made.schedule)
+        assert forecast == simulate(made.commands, LUNA_LIKE, path).cycles
+
+
+def test_without_a_path_the_forecast_is_that_of_the_likeliest_one() -> None:
+    made = planned(arm_with_loop())
+    forecasts = [
+        ScheduleForecast(arm_with_loop(), LUNA_LIKE, path).cycles(made.schedule)
+        for path in (None, {"gate": "go"}, {"gate": "skip"})
+    ]
+    assert forecasts[0] == forecasts[1] > forecasts[2]
 
 
 @settings(max_examples=30, deadline=None)

@@ -13,7 +13,7 @@ from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.request import PlanRequest
 from chipmodel.verify.commands import verify
 from dma.schedule.build import StreamRequest
-from dma.schedule.expected_forecast import ScheduleForecast
+from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.streamer import StreamerPortfolio
 from dma.stream import stream, streamer_named
 from dma.streamers import sync

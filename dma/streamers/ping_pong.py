@@ -21,10 +21,10 @@ from chipmodel.errors import BadInput
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, steps
+from chipmodel.passes.liveness import scopes
 from dma.residency.greedy import Reserve
-from dma.residency.tiling import NONE_KEPT, least_weights, slice_bytes, sliced, striped, whole_tiling
+from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.operands import Emission, TransferNeed
-from dma.schedule.steps import emit
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
 
 NAME = "ping-pong"
@@ -65,7 +65,7 @@ def _slices(memory: MemoryBudget, count: int) -> WeightSlices:
     free = memory.budget - max(memory.claims, default=0)
     order = list(ops(memory.program.body))
     limit = max((memory.program.block_bytes(op) for op in order), default=0)
-    if _largest(memory, order, limit, count) > free and _buffer_bytes(memory, order, count) > free:
+    if _largest(memory, order, limit, count) > free and _buffer_bytes(memory.program, count) > free:
         limit = _largest_limit(memory, order, free, limit, count)
     all_buffers = min(_largest(memory, order, limit, count), max(free, 0))
     return WeightSlices({op.name: _width(memory, op, limit) for op in order}, lambda _: all_buffers)
@@ -93,21 +93,14 @@ def _largest_limit(memory: MemoryBudget, order: list[Op], free: int, high: int, 
     return low
 
 
-def _buffer_bytes(memory: MemoryBudget, order: list[Op], count: int) -> int:
+def _buffer_bytes(program: Program, count: int) -> int:
     """Bytes of all buffers where no block is cut, in the Region with the most of them."""
-    tilings = {op.name: whole_tiling(op, op.work.channels) for op in order}
-    for op in order:
-        if op.name in memory.residency.striped:
-            left = memory.budget // 2
-            kept = memory.residency.kept.get(op.name, NONE_KEPT)
-            cut = striped(memory.program, op, left, op.work.channels, True, kept)
-            tilings[op.name] = cut or tilings[op.name]
-    emission = emit(memory.program, memory.chip, memory.residency, tilings)
-    sizes: dict[int, int] = {}
-    for name, spec in weights_in_turn(emission, count).buffers.items():
-        region = int(name.partition("@")[2])
-        sizes[region] = sizes.get(region, 0) + spec.bytes
-    return max(sizes.values(), default=0)
+    regions: dict[int, list[int]] = {}
+    for region, op in zip(scopes(program.body).region, ops(program.body), strict=True):
+        if block := program.block_bytes(op):
+            regions.setdefault(region, []).append(block)
+    in_turn = ([blocks[number::count] for number in range(count)] for blocks in regions.values())
+    return max((sum(max(each, default=0) for each in turns) for turns in in_turn), default=0)
 
 
 def weights_in_turn(emission: Emission, count: int, wait_early: bool = False) -> IssuePlan:

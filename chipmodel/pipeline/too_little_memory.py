@@ -16,7 +16,7 @@ from chipmodel.model.work import Conv
 from chipmodel.pipeline.finer_cuts import finer_programs
 from chipmodel.terminal.progress import stage
 from dma.residency.fitted import fitted, least_part
-from dma.schedule.build import MAX_PARTS, StreamRequest, perhaps_many_parts, refusal_of_cuts
+from dma.schedule.build import MAX_PARTS, StreamRequest, refusal_of_cuts
 from dma.schedule.least_pieces import least_parts
 from dma.streamers import sync
 from solvers.core.deadline import NO_DEADLINE, Deadline
@@ -25,6 +25,8 @@ SIZES = tuple(1 << power for power in range(7, 33))
 """Bytes of SharedMemory that are tried first: 128 B to 4 GiB, what 32-bit addresses reach."""
 STEP = 64
 """Sizes between two of these are multiples of it: no chip of a preset aligns to more."""
+PARTS_TAKEN = 64
+"""How many times the parts that are proven ops may run in, at most (assumed): ResNets take some 30 times."""
 NEAR = 16
 """They are tried until what is enough is at most one part in so many above what is not."""
 MOST_CUTS = 500
@@ -52,7 +54,7 @@ def fitted_or_refused(program: Program, chip: Chip, until: Deadline = NO_DEADLIN
     if op is not None and needed[op.name] > size:
         why = f"for one element of what op {op.name!r} makes it reads {_element_reads(cut, op):,} B"
         raise _too_little(program, chip, DoesNotFit, why, _Tries(program, chip, needed[op.name] - 1, until))
-    if perhaps_many_parts(cut, size) and isinstance(_refusal(cut, chip), TooManyParts):
+    if PARTS_TAKEN * least_parts(cut, size) > most and isinstance(_refusal(cut, chip), TooManyParts):
         raise _too_little(program, chip, TooManyParts, many, _Tries(program, chip, size, until))
     return cut
 

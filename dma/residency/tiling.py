@@ -192,28 +192,6 @@ def striped(
     return best[1] if best else None
 
 
-def fewest_parts(program: Program, op: Op, room: int) -> int:
-    """Return a lower bound on the parts in which ``op`` runs within ``room`` bytes, its weights included: 1
-    where its operands may be whole, or where not even one row by one channel fits.
-
-    Of all widths above one number and up to another, none has higher stripes than the first width above, and
-    none fewer slices than the last.
-    """
-    largest = max((program.tensors[name].bytes for name in (*op.inputs, *op.outputs)), default=0)
-    if largest + slice_bytes(program, op, 1) <= room:
-        return 1
-    found: list[int] = []
-    widest = op.work.channels
-    while widest:
-        below = widest // 2
-        left = room - slice_bytes(program, op, below + 1)
-        rows = _highest(program, op, left, below + 1, 1, NONE_KEPT)
-        if rows:
-            found.append(-(-op.work.rows // rows) * -(-op.work.channels // widest))
-        widest = below
-    return min(found, default=1)
-
-
 def least_parts(program: Program, op: Op) -> list[tuple[str, int]]:
     """Return the operands of ``op``, each with the bytes of its part in the smallest step."""
     operands = (*op.inputs, *op.outputs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from chipmodel.errors import MORE_MEMORY, DoesNotFit, TooManyParts
@@ -13,7 +12,6 @@ from chipmodel.geometry.share import WHOLE
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.cascade_work import CascadeWork
 from chipmodel.model.fit import own_weight_bytes
-from chipmodel.model.identity import Same
 from chipmodel.model.planner_table import imported
 from chipmodel.model.program import Op, Program, ops
 from chipmodel.model.schedule import BufferSpec, Direction, Schedule, Transfer, renamed
@@ -23,7 +21,6 @@ from dma.residency.greedy import Reserve, Residency, decide
 from dma.residency.tiling import (
     NONE_KEPT,
     Tiling,
-    fewest_parts,
     least_stripe,
     stripe_bytes,
     striped,
@@ -49,8 +46,6 @@ from solvers.tiers.settings import STANDARD, TierSettings
 MAX_PARTS = 30_000
 """Parts of ops in one schedule, beyond one for each: a program that needs more has too little memory to be
 worth simulating. Measured: ResNet-8 in 512 B has 36,000, which take 25 s for each schedule that is tried."""
-WEIGHTS_TAKE = 4
-"""How many times the fewest parts of ops there may be at most next to weights and other tensors (assumed)."""
 
 WEIGHT_FLOOR_DIVISORS = (8, 16, 32, 64)
 """Weights keep at least this part of the memory from the tensors: budget / divisor, in bytes. The first
@@ -115,7 +110,6 @@ def build_schedule(request: StreamRequest, streamer: Streamer, cache: BudgetCach
 
 
 def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BudgetCache) -> Schedule:
-    _refuse_many_parts(request)
     found: list[Schedule] = []
     refusal: DoesNotFit | None = None
     for divisor in _divisors(request, streamer):
@@ -141,41 +135,15 @@ def _moved_bytes(schedule: Schedule) -> int:
     return sum(transfer_bytes(each.bytes, each.runs) for each in schedule.transfers)
 
 
-def perhaps_many_parts(program: Program, budget: int) -> bool:
-    """Whether ops may run in too many parts next to weights and other tensors."""
-    return _fewest_parts(Same(program), budget) * WEIGHTS_TAKE > MAX_PARTS
-
-
 def refusal_of_cuts(request: StreamRequest, streamer: Streamer) -> DoesNotFit | None:
     """Return why ``streamer`` cannot cut ops into few enough parts with the least floor; None if it can."""
     try:
-        _refuse_many_parts(request)
         floor = request.budget // WEIGHT_FLOOR_DIVISORS[-1]
         memory = memory_budget(request, streamer, floor, {})
         _tilings(memory, streamer, streamer.slices(memory))
     except DoesNotFit as error:
         return error
     return None
-
-
-def _refuse_many_parts(request: StreamRequest) -> None:
-    """Refuse at once a program whose ops would run in too many parts even if each had all of the budget: to
-    decide what stays in so little memory takes seconds."""
-    if _fewest_parts(Same(request.program), request.budget) > MAX_PARTS:
-        raise TooManyParts(
-            f"ops would run in more than {MAX_PARTS:,} parts: SharedMemory is far too small", hint=MORE_MEMORY
-        )
-
-
-@lru_cache(maxsize=4)
-def _fewest_parts(program: Same[Program], budget: int) -> int:
-    """The parts of ops beyond one each, if each had all of ``budget``; not counted on once there are too
-    many. Cached, as all streamers ask the same."""
-    total = 0
-    for op in program.value.ops():
-        if not op.cascade and not op.allocates and total <= MAX_PARTS:
-            total += fewest_parts(program.value, op, budget) - 1
-    return total
 
 
 def _more_parts(op: Op, parts: int, before: int) -> int:

@@ -13,7 +13,6 @@ from chipmodel.hardware.chip_file import load_chip
 from chipmodel.model.program import Program, ops
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness
-from dma.residency.greedy import Residency
 from dma.residency.tiling import transfer_bytes
 from dma.schedule import build as module
 from dma.schedule.build import WEIGHT_FLOOR_DIVISORS, StreamRequest, build_schedule
@@ -189,18 +188,6 @@ def test_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         stream(program, LUNA_LIKE, "sync", 7)
     assert refusal.value.what.startswith("ops would run in more than 15 parts")
     assert "shared_memory.bytes" in refusal.value.hint
-
-
-def test_hopeless_programs_are_refused_before_anything_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = small_network("memory_state striped")
-    monkeypatch.setattr(module, "MAX_PARTS", 14)
-
-    def decided(*_: object) -> Residency:
-        raise AssertionError("what stays was decided")
-
-    monkeypatch.setattr(module, "decide", decided)
-    with pytest.raises(DoesNotFit, match="more than 14 parts"):
-        stream(program, LUNA_LIKE, "sync", 8)
 
 
 # -- programs with ops of every kind, odd operands and all of it striped --------------------------------

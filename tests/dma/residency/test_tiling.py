@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from chipmodel.cascades.rewrite import CascadeChoice, cascade_op
 from chipmodel.geometry.interval import Interval
@@ -12,7 +12,6 @@ from chipmodel.model.work import output_share
 from dma.residency.tiling import (
     SETUP_BYTES,
     Tiling,
-    fewest_parts,
     least_stripe,
     slice_bytes,
     sliced,
@@ -279,30 +278,3 @@ def test_where_not_even_one_row_of_one_channel_fits() -> None:
     smallest = striped(program, op, least, 2, True)
     assert smallest is not None
     assert (smallest.rows, smallest.channels, smallest.depth) == (1, 1, 1)
-
-
-@settings(max_examples=60)
-@given(
-    st.integers(1, 9), st.integers(1, 12), st.integers(2, 9), st.sampled_from((1, 3)), st.integers(20, 900)
-)
-def test_no_tiling_has_fewer_parts_than_the_bound(
-    in_c: int, out_c: int, side: int, kernel: int, room: int
-) -> None:
-    program, op = conv(in_c, out_c, side, kernel)
-    tilings = (Tiling(r, c, True) for r in range(1, side + 1) for c in range(1, out_c + 1))
-    counts = [
-        each.count(op)
-        for each in tilings
-        if stripe_bytes(program, op, each) + slice_bytes(program, op, each.channels) <= room
-    ]
-    assert fewest_parts(program, op, room) <= min(counts, default=1)
-
-
-def test_the_bound_on_parts_is_near() -> None:
-    """An output channel needs 3 * 4 * 8 + 4 + 8 * 9 = 172 B for one row, 4 * 4 * 8 + 16 + 8 * 9 = 216 B for
-    all four."""
-    program, op = conv(8, 16, 4, 3)
-    assert fewest_parts(program, op, 172) == 4 * 16
-    assert fewest_parts(program, op, 216) == 16
-    assert fewest_parts(program, op, 171) == 1
-    assert fewest_parts(program, op, 1 << 20) == 1

@@ -1,12 +1,11 @@
-"""Which tensors and weights lie in further memories of a chip, and which moves bring them there or away.
+"""Which tensors and weights lie in further memories of a chip, and which moves bring them there.
 
 A schedule first has all that leaves SharedMemory in Psram. Then each tensor or weight slice, the one that
 saves the most cycles of the DMA engine a byte first, gets the first of these that has room and saves any:
 
 * a tensor that the plan makes has its *home* in a further memory, for its whole life off chip;
 * what is read from Psram or the weights' memory has a *copy* in a further memory: a move brings it there
-  before the first of the loads that read the copy;
-* a tensor *leaves* a further memory for Psram, by a move after its last load there, so that others have room.
+  before the first of the loads that read the copy.
 
 Inputs and outputs of the program have their homes in Psram, where the host writes and reads them. Moves begin
 and end outside of branches and loops. Of all in Psram, homes alone, and homes with moves, the schedule with
@@ -79,19 +78,15 @@ def with_further_memories(program: Program, schedule: Schedule, chip: Chip, move
 def packed(schedule: Schedule) -> Schedule:
     """Return ``schedule`` with its homes in Psram one after another, in the order of their addresses."""
     used = {t.home for t in schedule.transfers if not t.memory} | {*schedule.weights_in_place.values()}
-    used |= {move.home for move in schedule.moves if move.source in (PSRAM, WEIGHTS)}
-    used |= {move.target for move in schedule.moves if move.memory == PSRAM}
+    used |= {move.home for move in schedule.moves}
     new: dict[Interval, Interval] = {}
     end = 0
     for home in sorted(used):
         new[home] = Interval(end, end + len(home))
         end += round_up(len(home), OFF_CHIP_ALIGNMENT)
     found = at_homes(schedule, new)
-    moves = (
-        replace(move, home=new.get(move.home, move.home), target=new.get(move.target, move.target))
-        for move in schedule.moves
-    )
-    return replace(found, moves=tuple(moves))
+    moves = tuple(replace(move, home=new[move.home]) for move in schedule.moves)
+    return replace(found, moves=moves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +164,7 @@ class _Placer:
             if home in homed and self._home(home, group, lives[home]):
                 continue
             if moves and len({_thing(t.part) for t in group}) == 1:
-                _ = self._copy(home, group) or (home in homed and self._leave(home, group))
+                self._copy(home, group)
         return self._schedule()
 
     # -- what may be placed --------------------------------------------------------------------
@@ -207,32 +202,20 @@ class _Placer:
                 return True
         return False
 
-    def _copy(self, home: Interval, group: Sequence[Transfer]) -> bool:
-        """Move a copy to a further memory for the last of its loads."""
+    def _copy(self, home: Interval, group: Sequence[Transfer]) -> None:
+        """Move a copy to a further memory for the last of its loads, by the best move that has room."""
         source = WEIGHTS if group[0].part.weights else PSRAM
-        hops = (Hop(source, name) for name in self.spaces)
-        return any(self._made(home, group, hop, hop.target, self._copies(group, hop)) for hop in hops)
-
-    def _leave(self, home: Interval, group: Sequence[Transfer]) -> bool:
-        """Keep a tensor in a further memory for its first loads, and move it to Psram for the others."""
-        hops = (Hop(name, PSRAM) for name in self.spaces)
-        return any(self._made(home, group, hop, hop.source, self._leaves(group, hop)) for hop in hops)
-
-    def _made(
-        self, home: Interval, group: Sequence[Transfer], hop: Hop, memory: str, splits: Iterable[_Split]
-    ) -> bool:
-        """Make the best of the moves between ``home`` and ``memory`` for which that has room; whether any."""
-        for split in sorted((s for s in splits if s.gain > 0), key=lambda s: (-s.gain, s.due))[:MOST_SPLITS]:
-            place = self.spaces[memory].take(len(home), (split.life,))
-            if place:
-                self.new.update(dict.fromkeys(split.near, (memory, place)))
-                thing, size = _thing(group[0].part), len(home)
-                start, end = (home, place) if hop.target == memory else (place, home)
-                title = f"move {part_label(thing) if thing.weights else thing.name} to {hop.target}"
-                at = hop.source, start, hop.target, end, split.issue, split.due
-                self.moves.append(OffChipMove(title, thing, size, *at))
-                return True
-        return False
+        for memory, space in self.spaces.items():
+            hop = Hop(source, memory)
+            splits = sorted(self._copies(group, hop), key=lambda split: (-split.gain, split.due))
+            for split in splits[:MOST_SPLITS]:
+                if place := space.take(len(home), (split.life,)):
+                    self.new.update(dict.fromkeys(split.near, (memory, place)))
+                    thing = _thing(group[0].part)
+                    title = f"move {part_label(thing) if thing.weights else thing.name} to {memory}"
+                    at = source, home, memory, place, split.issue, split.due
+                    self.moves.append(OffChipMove(title, thing, len(home), *at))
+                    return
 
     # -- moves ---------------------------------------------------------------------------------
 
@@ -246,28 +229,9 @@ class _Placer:
             due = self._outside(min(each.issue for each in tail))
             issue = self._early(due, cost, stored)
             gain = self._saving(tail, hop.target) - cost
-            if issue is not None:
+            if issue is not None and gain > 0:
                 life = Interval(issue, max(self.outer[t.due].stop for t in tail))
                 yield _Split(gain, issue, due, frozenset(t.name for t in tail), life)
-
-    def _leaves(self, group: Sequence[Transfer], hop: Hop) -> Iterator[_Split]:
-        """Yield the moves out of a further memory before each last part of the loads."""
-        cost = self.cycles_of(hop, len(group[0].home))
-        stores = [t for t in group if t.direction == "store"]
-        loads = sorted((t for t in group if t.direction == "load"), key=lambda each: each.issue)
-        if not stores:
-            return
-        start = self.outer[min(t.issue for t in stores)].start
-        stored = max(self.outer[t.due].stop for t in stores)
-        for number in range(len(loads)):
-            head, tail = (*stores, *loads[:number]), loads[number:]
-            done = max(self.outer[t.due].stop for t in head)
-            last = self._outside(min(each.issue for each in tail))
-            due = self._late_enough(stored, max(done, stored + 1), last, cost)
-            if due is not None:
-                gain = self._saving(head, hop.source) - cost
-                life = Interval(start, max(done, due + 1))
-                yield _Split(gain, stored, due, frozenset(t.name for t in head), life)
 
     def _outside(self, position: int) -> int:
         """The last position up to ``position`` of a step outside of branches and loops; -1 for none."""
@@ -284,17 +248,6 @@ class _Placer:
                 if self.before[due] - self.before[position] >= HIDDEN * cost:
                     break
         return issue
-
-    def _late_enough(self, issue: int, least: int, last: int, cost: int) -> int | None:
-        """The first position from ``least`` up to ``last`` at which a move that is issued at ``issue`` has
-        had its time, or ``last``; None where that is too early."""
-        if issue >= len(self.outer) or not self.alone[issue]:
-            return None
-        for position in range(least, last + 1):
-            hidden = self.before[position] - self.before[issue] >= HIDDEN * cost
-            if self.alone[position] and (hidden or position == last):
-                return position
-        return None
 
     def _schedule(self) -> Schedule:
         def move(transfer: Transfer) -> Transfer:

@@ -21,7 +21,6 @@ from chipmodel.hardware.further_memories import FurtherMemory
 from chipmodel.machine.simulate import simulate
 from chipmodel.model.commands import DmaMove, DmaStart
 from chipmodel.model.program import Program
-from chipmodel.model.schedule import PSRAM
 from chipmodel.passes.lower import lower
 from chipmodel.pipeline.plan import plan
 from chipmodel.pipeline.plan_export import plan_of_planned
@@ -55,7 +54,7 @@ def random_case(seed: int) -> tuple[Program, Chip, str, str]:
 
 def tight_case(seed: int) -> tuple[Planned, Chip] | None:
     """A plan of a long chain of ops, and a chip whose one further memory is quick and has a part of the bytes
-    that its homes need, so that some have to leave; None where none needs any."""
+    that its homes need, so that some have no room; None where none needs any."""
     random = Random(f"tight {seed}")
     program = reuse(random_program(seed, TreeShape(ops=12, depth=0, side=5)), "none")
     plain = replace(execution.random_case(seed)[1], cores=1, memories=())
@@ -104,7 +103,6 @@ def _checked(planned: Planned, chip: Chip, seed: int, where: str) -> Counter[str
     seen = Counter(planned=1)
     for command in commands:
         seen["moves"] += isinstance(command, DmaMove)
-        seen["moves to Psram"] += isinstance(command, DmaMove) and command.memory == PSRAM
         seen["further transfers"] += isinstance(command, DmaStart) and bool(command.memory)
     for choices in random_paths(planned.program, planned, Random(seed))[:2]:
         trace = simulate(commands, chip, choices)

@@ -175,39 +175,6 @@ def test_nothing_is_moved_inside_a_loop() -> None:
     assert with_further_memories(program(), made, chip(SIZE)).moves == ()
 
 
-def test_a_tensor_leaves_for_psram_where_others_need_the_room() -> None:
-    first: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 2), ("load", "a", 7)]
-    then: list[Moved] = [
-        ("store", "b", 5),
-        ("load", "b", 6),
-        ("load", "b", 6),
-        ("load", "b", 7),
-        ("load", "b", 7),
-    ]
-    made = schedule(*first, *then)
-    found = with_further_memories(program(), made, chip(SIZE))
-    assert memories(found) == ["second"] * 3 + [""] + ["second"] * 5
-    (move,) = found.moves
-    assert (move.part, move.source, move.memory) == (Part("a"), "second", PSRAM)
-    assert (move.issue, move.due) == (1, 3)
-    assert move.home == found.transfers[4].home == Interval(START, START + SIZE)
-    assert move.target == found.transfers[3].home
-
-
-def test_a_tensor_does_not_leave_for_more_than_its_loads_save() -> None:
-    """A move to Psram takes as long as the store that it saves there, so one load has to save the rest."""
-    moved: list[Moved] = [("store", "a", 0), ("load", "a", 1), ("load", "a", 7)]
-    others: list[Moved] = [("store", "b", 5), *(("load", "b", at) for at in (6, 6, 7, 7, 7))]
-    made = schedule(*moved, *others)
-    assert with_further_memories(program(), made, chip(SIZE)).moves
-    slow = replace(
-        chip(SIZE).memories[0], load_bytes_per_cycle=Fraction(1), store_bytes_per_cycle=Fraction(1)
-    )
-    found = with_further_memories(program(), made, replace(LUNA_LIKE, memories=(slow,)))
-    assert memories(found) == [""] * 3 + ["second"] * 6
-    assert found.moves == ()
-
-
 def test_without_room_in_psram_nothing_is_moved() -> None:
     made = schedule(*loads_of_x(0, 3, 5, 6))
     assert in_further_memories(program(), made, chip(SIZE), AMPLE).moves

@@ -62,16 +62,6 @@ def on_one_core(program: Program, cores: int) -> dict[str, int]:
 def balanced(program: Program, chip: Chip, cascaded: Sequence[Collection[str]] = ()) -> dict[str, int]:
     """A core for every node of the outermost body. Deterministic. Neighbouring ops in a group of
     ``cascaded`` are on one core, unless the workload says otherwise. Raises BadInput as ``assigned``."""
-    return _balance(program, chip, cascaded)[0]
-
-
-def forecast(program: Program, chip: Chip) -> int:
-    """Cycles of the balanced partition by the list schedule that makes it."""
-    return _balance(program, chip, ())[1]
-
-
-def _balance(program: Program, chip: Chip, cascaded: Sequence[Collection[str]]) -> tuple[dict[str, int], int]:
-    """The core of every node, and when the last one ends."""
     fixed = assigned(program, chip.cores)
     found = uses(program)
     balance = _ListScheduler(program, chip, found, _definers_read(program, found))
@@ -85,8 +75,7 @@ def _balance(program: Program, chip: Chip, cascaded: Sequence[Collection[str]]) 
         elif node.name not in fixed and index and _are_in_one(cascaded, node, program.body[index - 1]):
             cores = [chosen[index - 1]]
         chosen[index] = chosen[group[0]] = balance.place(index, cores)
-    core_of = {node.name: chosen[index] for index, node in enumerate(program.body)}
-    return core_of, max(balance.ends.values(), default=0)
+    return {node.name: chosen[index] for index, node in enumerate(program.body)}
 
 
 def _are_in_one(groups: Sequence[Collection[str]], *nodes: Node) -> bool:

@@ -1,4 +1,4 @@
-"""One Psram for the plans of several cores: addresses for what each of them moves.
+"""One Psram for the plans of all cores: addresses for what each of them moves.
 
 Every core is planned as if it had the Psram to itself. Here its tensors and weights get addresses beside
 those of the other cores. What several cores know has one place: a tensor that is handed over, or the weights
@@ -21,9 +21,10 @@ from typing import NamedTuple
 from chipmodel.geometry.groups import joined
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE
+from chipmodel.hardware.chip import Chip
 from chipmodel.model.commands import Acquire, Command, Deadlock, DmaStart, DmaWait, Release
 from chipmodel.model.core_parts import CorePart
-from chipmodel.model.fit import off_chip_bytes
+from chipmodel.model.fit import off_chip_bytes, own_weight_bytes
 from chipmodel.model.plan import Plan
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule
@@ -61,6 +62,15 @@ def one_psram(
     return min(plain, packed, key=lambda laid: max(map(off_chip_bytes, laid)))
 
 
+def within_psram(program: Program, schedule: Schedule, chip: Chip) -> Schedule:
+    """Return ``schedule``, which is for one core, with tensors that share bytes of Psram if it needs more
+    otherwise than the chip has."""
+    capacity = chip.psram.bytes + own_weight_bytes(schedule, chip)
+    if off_chip_bytes(schedule) <= capacity:
+        return schedule
+    return one_psram(program, [CorePart(0, program, {}, {})], [schedule], capacity)[0]
+
+
 def _tenants(parts: Sequence[CorePart], schedules: Sequence[Schedule]) -> Tenants:
     """The tenant of each home. What shares a home on some core has one place."""
     held = [_held_homes(part, schedule) for part, schedule in zip(parts, schedules, strict=True)]
@@ -82,7 +92,7 @@ def _held_homes(part: CorePart, schedule: Schedule) -> dict[Interval, list[HomeK
     found: dict[Interval, list[HomeKey]] = {}
     for name, home in schedule.weights_in_place.items():
         found.setdefault(home, []).extend([weights_key(ops[name], WHOLE)] if name in ops else [])
-    for transfer in schedule.transfers:
+    for transfer in (each for each in schedule.transfers if not each.memory):
         keys, moved = found.setdefault(transfer.home, []), transfer.part
         if not moved.weights:
             keys.append(moved.name)
@@ -144,13 +154,13 @@ class _TenantUses:
 def _uses_of_cores(
     program: Program, parts: Sequence[CorePart], schedules: Sequence[Schedule], tenants: Tenants
 ) -> _TenantUses:
-    """When cores use what lies in Psram. Weights stay, and so do tensors that are put out, that
-    decide a branch, or that change slice by slice."""
+    """When cores use what lies in Psram. Weights stay, and so do tensors that decide a branch, or that change
+    slice by slice."""
     streams = [
         lower(schedule, Plan(dict.fromkeys(schedule.buffers, 0)), part)
         for part, schedule in zip(parts, schedules, strict=True)
     ]
-    kept = {*program.outputs, *program.conditions.values(), *changed_in_parts(program)}
+    kept = {*program.conditions.values(), *changed_in_parts(program)}
     uses: dict[Tenant, list[_TenantUse]] = {}
     stay: set[Tenant] = set()
     for core, (commands, own) in enumerate(zip(streams, tenants, strict=True)):
@@ -159,7 +169,7 @@ def _uses_of_cores(
             tenant, name = own[start.home], start.part.name
             stay |= {tenant} if start.part.weights or name in kept else set()
             numbers.setdefault(tenant, []).append(-1 if name in program.inputs else number)
-            numbers[tenant].append(number)
+            numbers[tenant].append(len(commands) if name in program.outputs else number)
         for tenant, each in numbers.items():
             uses.setdefault(tenant, []).append(_TenantUse(core, min(each), max(each)))
     return _TenantUses({tenant: each for tenant, each in uses.items() if tenant not in stay}, _done(streams))
@@ -171,7 +181,7 @@ def _touches(commands: Sequence[Command]) -> Iterator[tuple[int, DmaStart]]:
     for number, each in ((n, inner) for n, command in enumerate(commands) for inner in walk((command,))):
         if isinstance(each, DmaStart):
             starts[each.name] = each
-        if isinstance(each, DmaStart | DmaWait) and each.name in starts:
+        if isinstance(each, DmaStart | DmaWait) and each.name in starts and not starts[each.name].memory:
             yield number, starts[each.name]
 
 

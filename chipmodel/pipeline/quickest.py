@@ -14,6 +14,7 @@ from chipmodel.machine.simulate import simulate
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import liveness, scopes
+from chipmodel.pipeline.psram_of_cores import within_psram
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.path_forecast import ScheduleForecast
@@ -118,6 +119,8 @@ def packer_limits(request: PlanRequest, began: float, last: bool = False) -> Lim
 def packed(request: PlanRequest, schedule: Schedule, limits: Limits) -> Planned:
     """Return a schedule with the offsets that the request's packer finds within ``limits``; a streamer that
     searches also moves buffers until the live bytes fit."""
+    if request.chip.cores == 1:  # Cores share one Psram, which is laid out for all of them together.
+        schedule = within_psram(request.program, schedule, request.chip)
     problem = liveness(schedule, request.chip)
     section = scopes(schedule.body).section
     if limits.nodes is not None:

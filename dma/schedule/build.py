@@ -31,7 +31,6 @@ from dma.schedule.further_memories import in_further_memories
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.path_forecast import ScheduleForecast
 from dma.schedule.psram_layout import PsramLayout, lay_out
-from dma.schedule.psram_sharing import within_psram
 from dma.schedule.steps import emit
 from dma.schedule.streamer import (
     IssuedTransfer,
@@ -184,8 +183,8 @@ def _with_floor(
 ) -> Schedule:
     program, residency = request.program, memory.residency
     schedule, needs = _issued(request, streamer, memory, emission)
-    capacity = request.chip.psram.bytes + own_weight_bytes(schedule, request.chip)
     if request.chip.memories:
+        capacity = request.chip.psram.bytes + own_weight_bytes(schedule, request.chip)
         placed = in_further_memories(program, schedule, request.chip, capacity)
         # Only now it is known which memories the transfers use: they are issued again with their own times.
         there = {_user(need): t.memory for need, t in zip(needs, placed.transfers, strict=True)}
@@ -193,8 +192,6 @@ def _with_floor(
         again, _ = _issued(request, streamer, memory, replace(emission, needs=expected))
         again = in_further_memories(program, again, request.chip, capacity)
         schedule = min(placed, again, key=ScheduleForecast(program, request.chip).cycles)
-    if request.chip.cores == 1:  # cores share one Psram, which is laid out for all of them together
-        schedule = within_psram(program, schedule, capacity)
     # An op that only takes its slice of a tensor in Psram counts as striped only if it is really cut.
     slicers = {op.name for op in ops(program.body) if op.sliced in program.stays_in_psram and op.sliced}
     # An op that is in stripes to begin early is not for want of memory.

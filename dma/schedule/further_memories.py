@@ -43,7 +43,7 @@ from chipmodel.records import dataclass
 from chipmodel.verify.parts import part_label
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.path_forecast import ScheduleForecast
-from dma.schedule.psram_sharing import at_homes, changed_in_parts, psram_lifetimes
+from dma.schedule.psram_sharing import at_homes, changed_in_parts
 
 HIDDEN = 2
 """A move is issued so early that ops compute for this many times its cycles before it is waited for (assumed:
@@ -156,12 +156,11 @@ class _Placer:
             groups.setdefault(transfer.home, []).append(transfer)
         movable = [home for home, group in groups.items() if len(home) and self._may_move(group)]
         homed = {home for home in movable if self._may_have_home(groups[home])}
-        lives = psram_lifetimes(self.program, self.schedule) if homed else {}
         most = {home: max(self._saving(groups[home], name) for name in self.spaces) for home in movable}
         savings = {home: saving / len(home) for home, saving in most.items()}
         for home in sorted(movable, key=lambda each: (-savings[each], each)):
             group = groups[home]
-            if home in homed and self._home(home, group, lives[home]):
+            if home in homed and self._home(home, group):
                 continue
             if moves and len({_thing(t.part) for t in group}) == 1:
                 self._copy(home, group)
@@ -192,8 +191,10 @@ class _Placer:
 
     # -- places --------------------------------------------------------------------------------
 
-    def _home(self, home: Interval, group: Sequence[Transfer], life: tuple[Interval, ...]) -> bool:
+    def _home(self, home: Interval, group: Sequence[Transfer]) -> bool:
         """Give a tensor its home in the memory that saves the most; whether any had room and saves any."""
+        used = [self.outer[at] for each in group for at in (each.issue, each.due)]
+        life = (Interval(min(each.start for each in used), max(each.stop for each in used)),)
         savings = {name: self._saving(group, name) for name in self.spaces}
         for name in sorted(savings, key=lambda each: -savings[each]):
             place = self.spaces[name].take(len(home), life) if savings[name] > 0 else None

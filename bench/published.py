@@ -168,7 +168,7 @@ def _tiered() -> Iterator[Row]:
     yield _text(TIERED, "cycles of figure 3", search, "111,528.862924", unknown)
     yield _text(TIERED, "cycles of figure 4", search, "100,207.36", unknown)
     googlenet, chip = reuse(build("googlenet"), "all"), load_chip("luna-arcs")
-    asked = ChipTierProblem(googlenet, chip, chip.shared_memory.bytes, lambda _: 0, further=True)
+    asked = ChipTierProblem(googlenet, chip, chip.shared_memory.bytes, lambda _: 0)
     found = asked.found()
     before, after = round(found.initial.cycles), round(found.state.cycles)
     ours = f"{before:,} to {after:,}: {after / before - 1:+.2%}"

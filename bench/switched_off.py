@@ -53,7 +53,7 @@ STEPS: Mapping[str, tuple[str, object]] = {
     "cascades": ("chipmodel.pipeline.cascade_search._along_paths", lambda request, path: None),
     "weights in idle time": (
         "dma.streamers.by_ways.in_idle_time",
-        lambda *given: early(*given[:-1]),  # as early as memory allows
+        early,  # as early as memory allows
     ),
     "weights loaded again": ("dma.columns.chains._sets_again", lambda ops, sizes, own: iter((0,))),
 }

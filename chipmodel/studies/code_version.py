@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("chipmodel", "solvers", "dma", "workloads")
 DATA = (
     *("workloads/zoo/networks/*.yaml", "chipmodel/hardware/*.csv", "chipmodel/hardware/*.yaml"),
-    "chipmodel/npu/*.csv",
+    *("chipmodel/npu/*.csv", "solvers/*.csv", "dma/*.csv"),
 )
-"""Built-in networks, parts of Psram, NPUs; files of chips are hashed with the point that names one."""
+"""Built-in networks, parts of Psram, NPUs, planners; files of chips are hashed with the point that names one."""
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
 NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")

@@ -26,7 +26,6 @@ from chipmodel.model.schedule import SHARED as SHARED_MEMORY, Hop, Traffic
 from chipmodel.timing.transfer import transfer_cycles
 from dma.residency.greedy import Reserve, ResidencyTable
 from dma.residency.tiling import least_stripe
-from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.tiers.actions import ActionRule
 from solvers.tiers.problem import Tier, TierAccess, TierBlock, TierProblem, TierStep
 from solvers.tiers.search import TierSearchResult, default_limits, search
@@ -50,12 +49,10 @@ class ChipTierProblem:
         budget: int,
         reserve: Reserve,
         settings: TierSettings = STANDARD,
-        further: bool = False,
     ) -> None:
-        """With ``further``, the chip's further memories are tiers between SharedMemory and Psram."""
         self.program, self.chip, self.budget, self.reserve = program, chip, budget, reserve
         self.settings = settings
-        self.memories = _quickest_first(chip) if further else ()
+        self.memories = _quickest_first(chip)
         self.psram = PSRAM + len(self.memories)
         """The tier of Psram, by index."""
         self.table = ResidencyTable(program)
@@ -70,14 +67,13 @@ class ChipTierProblem:
         self.index = {name: index for index, name in enumerate(self.names)}
         self.problem = self._problem()
 
-    def found(self, deadline: Deadline = NO_DEADLINE) -> TierSearchResult:
+    def found(self) -> TierSearchResult:
         """The cheapest state found with any of ``SEGMENT_LENGTHS``, or with the one that the settings give,
-        each within the search's default limit and until the ``deadline``."""
-        limits = replace(default_limits(self.problem), deadline=deadline)
+        each within the search's default limit."""
+        limits = default_limits(self.problem)
         segments = SEGMENT_LENGTHS if self.settings.segment is None else (self.settings.segment,)
         rule = ActionRule(self.settings.changes, self.settings.actions)
-        searched = _searched if deadline is NO_DEADLINE else search
-        found = (searched(self.problem, limits, segment, rule) for segment in segments)
+        found = (_searched(self.problem, limits, segment, rule) for segment in segments)
         return min(found, key=lambda f: f.state.cycles)
 
     # -- program to blocks ---------------------------------------------------------------------
@@ -162,8 +158,7 @@ def _quickest_first(chip: Chip) -> tuple[FurtherMemory, ...]:
 
 
 _searched = lru_cache(maxsize=8)(search)
-"""Kept, as several weight floors and sets of cascades ask for the same search; one with a deadline may end
-elsewhere the next time."""
+"""Kept, as several weight floors and sets of cascades ask for the same search."""
 
 
 @lru_cache(maxsize=8)

@@ -37,7 +37,7 @@ def decide_tiers(
     except DoesNotFit:
         if not spill:
             raise
-    tiers = ChipTierProblem(program, chip, budget, reserve, settings, further=True)
+    tiers = ChipTierProblem(program, chip, budget, reserve, settings)
     found = tiers.found()
     whole = _in_all_of_the_memory(Same(program), Same(chip), settings)
     residency = residency_of(tiers, found.state)
@@ -73,7 +73,7 @@ def _in_all_of_the_memory(program: Same[Program], chip: Same[Chip], settings: Ti
     """The search where nothing is kept for weights and fragments: its baseline is the same whatever the
     settings, the streamer, and how often the plan had to be made again in less memory."""
     size = chip.value.shared_memory.bytes
-    tiers = ChipTierProblem(program.value, chip.value, size, lambda _: 0, settings, further=True)
+    tiers = ChipTierProblem(program.value, chip.value, size, lambda _: 0, settings)
     return state_search(tiers.problem, tiers.found(), settings.cost)
 
 

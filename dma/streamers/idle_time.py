@@ -9,7 +9,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -153,13 +153,12 @@ def in_idle_time(
     emission: Emission,
     others: list[IssuedTransfer],
     room: Room,
-    alone: Collection[str] = (),
 ) -> IssuePlan:
     """Issue weights in pieces that keep no other transfer waiting (``dma.streamers.idle_time``)."""
     issued: list[IssuedTransfer] = []
     cycles, by_name = TransferTimes(memory.chip), _by_name(memory.program)
     for needs, chain in straight_chains(memory.chip, emission, others, room):
-        units = _units(by_name, memory.program, needs, alone)
+        units = [_unit(memory.program, by_name[need.part.name]) or need.bytes for need in needs]
         pieces = idle_pieces(chain, units, partial(cycles, "weights"))
         sizes: list[list[int]] = [[] for _ in needs]
         for piece in pieces:
@@ -171,19 +170,6 @@ def in_idle_time(
             for need, position in zip(made, positions, strict=True)
         ]
     return IssuePlan(issued, {})
-
-
-def _units(
-    by_name: Mapping[str, Op], program: Program, needs: Sequence[TransferNeed], alone: Collection[str]
-) -> list[int]:
-    """The bytes of each slice into multiples of which it may be cut."""
-    units = [_unit(program, by_name[need.part.name]) or need.bytes for need in needs]
-    uncut = False
-    for number, (before, need) in enumerate(pairwise(needs), 1):
-        # A slice that lies above the first bytes of the next one leaves no room for those of a third.
-        uncut = not uncut and need.part.name in alone and before.part.name == need.part.name
-        units[number] = need.bytes if uncut else units[number]
-    return units
 
 
 def _cut(

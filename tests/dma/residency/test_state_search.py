@@ -181,7 +181,7 @@ def test_further_memories_are_tiers_between_the_two() -> None:
         FurtherMemory("quick", 8192, 40, Fraction(8), 9, Fraction(4)),
     )
     chip = replace(with_memory(LUNA_LIKE, 33000, 1), memories=memories)
-    problem = ChipTierProblem(skip_connection(), chip, 33000, nothing, further=True).problem
+    problem = ChipTierProblem(skip_connection(), chip, 33000, nothing).problem
     shared, quick, slow, psram = problem.tiers
     assert [tier.name for tier in problem.tiers] == ["SharedMemory", "quick", "slow", "Psram"]
     assert (quick.capacity, slow.capacity, psram.capacity) == (8192, 4096, None)
@@ -190,5 +190,3 @@ def test_further_memories_are_tiers_between_the_two() -> None:
     assert slow.write(800) == slow.enter(800) + shared.write(800) == 7 + 1600 + shared.write(800)
     assert {block.home for block in problem.blocks} <= {None, 3}
     assert {block.ends for block in problem.blocks} == {None, 3}
-    two = ChipTierProblem(skip_connection(), chip, 33000, nothing).problem
-    assert [tier.name for tier in two.tiers] == ["SharedMemory", "Psram"]

@@ -17,7 +17,7 @@ DATA = (
     *("workloads/zoo/networks/*.yaml", "chipmodel/hardware/*.csv", "chipmodel/hardware/*.yaml"),
     *("chipmodel/npu/*.csv", "solvers/*.csv", "dma/*.csv"),
 )
-"""Built-in networks, parts of Psram, NPUs, planners; files of chips are hashed with the point that names one."""
+"""Built-in networks, Psram, NPUs, planners; files of chips are hashed with the point that names one."""
 OTHERS = ("onnx", "ortools")
 """Packages that answers come from as well."""
 NEVER_DECIDE = ("chipmodel/cli", "chipmodel/terminal", "chipmodel/studies")

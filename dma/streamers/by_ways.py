@@ -28,8 +28,8 @@ NAME = "shortest-path"
 UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 """That of an op that no path has."""
 QUARTERS = (4, 3, 2, 0)
-"""The quarters of the free memory that weights may take before they are needed: the less, the easier buffers
-are packed."""
+"""The quarters of the free memory that stores may take after the step that makes what they store, and weights
+before they are needed: the less, the easier buffers are packed."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -119,6 +119,7 @@ def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], 
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
     spare = [max(0, more) * quarters // 4 for more in left]
+    others = _later(memory, emission, others, spare, tensors)
     room = [size + more for size, more in zip(own, spare, strict=True)]
     issued, buffers = in_idle_time(memory, emission, others, room)
     return IssuePlan([*others, *issued], buffers)
@@ -184,3 +185,42 @@ def _earlier(
         return replace(each, issue=position)
 
     return [earlier(each) for each in issued]
+
+
+def _later(
+    memory: MemoryBudget,
+    emission: Emission,
+    issued: list[IssuedTransfer],
+    left: list[int],
+    tensors: TensorIssuer,
+) -> list[IssuedTransfer]:
+    """Wait later for the last stores of buffers that no further step touches: until they end if steps wait
+    for nothing, where nothing stored is loaded again by then and there are bytes ``left``."""
+    cycles, ended = TransferTimes(memory.chip), [*accumulate(step.cycles for step in steps(emission.body))]
+    last: dict[str, int] = {}
+    loaded: dict[str, list[tuple[Share, int]]] = {}
+    for each in issued:
+        last[each.buffer] = max(each.due, last.get(each.buffer, -1))
+        if each.need.direction == "load" and not each.need.part.weights:
+            loaded.setdefault(each.need.part.name, []).append((each.need.part.share, each.issue))
+    for name, touches in tensors.touches.items():
+        last[name] = max(last.get(name, -1), *(at for at, _ in touches))
+    found, clock = list(issued), 0
+    for number in sorted(range(len(issued)), key=lambda number: issued[number].issue):
+        each = issued[number]
+        need, position = each.need, each.due
+        if need.direction != "store":
+            continue
+        clock = max(clock, ended[each.issue]) + cycles.of(need)
+        if last[each.buffer] > position:
+            continue
+        size, shares = emission.buffers[each.buffer].bytes, loaded.get(need.part.name, ())
+        loads = (at for share, at in shares if at > position and share.overlaps(need.part.share))
+        stop = min(loads, default=len(ended))
+        while ended[position] < clock and position + 1 < stop and left[position + 1] >= size:
+            if emission.straight_chain[position + 1] != emission.straight_chain[each.due]:
+                break
+            position += 1
+            left[position] -= size
+        found[number] = replace(each, due=position)
+    return found

@@ -40,7 +40,11 @@ class StreamerEntry:
 def _built_in() -> dict[str, StreamerEntry]:
     """The rows of ``streamers.csv`` by name."""
     with Path(__file__).with_name("streamers.csv").open(encoding="utf-8", newline="") as table:
-        return {row["name"]: StreamerEntry(**row) for row in csv.DictReader(table)}
+        rows = [*csv.DictReader(table)]
+    return {
+        row["name"]: StreamerEntry(row["name"], row["target"], row["title"], row["source"], row["setting"])
+        for row in rows
+    }
 
 
 _BUILT_IN = _built_in()

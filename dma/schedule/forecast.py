@@ -54,13 +54,13 @@ def forecast(first: int, computes: Sequence[int], transfers: Sequence[ChainTrans
     ``transfers`` are in the order of ``Schedule.transfers``: those of one position and direction are issued
     and waited for in that order. The order of events at a position is that of ``chipmodel.passes.lower``.
     """
-    walk = Walk(transfers)
+    walk = ForecastWalk(transfers)
     times = [walk.step(here, cycles) for here, cycles in enumerate(computes, first)]
     ready, starts = (tuple(column) for column in zip(*times, strict=True)) if times else ((), ())
     return ChainForecast(ready, starts, tuple(walk.reached), tuple(walk.ends), walk.clock)
 
 
-class Walk:
+class ForecastWalk:
     """The machine at cycle ``clock``, which runs one step after another."""
 
     def __init__(self, transfers: Sequence[ChainTransfer]) -> None:

@@ -14,7 +14,7 @@ from chipmodel.model.nesting import Section, waits_after
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.passes.liveness import scopes
-from dma.schedule.forecast import ChainTransfer, TransferTimes, Walk
+from dma.schedule.forecast import ChainTransfer, ForecastWalk, TransferTimes
 from dma.schedule.probabilities import numbers_along
 from dma.schedule.streamer import IssuedTransfer, queue_order
 
@@ -32,7 +32,7 @@ def path_cycles(
     return max(walk.clock, walk.dma_free)
 
 
-class _PathWalk(Walk):
+class _PathWalk(ForecastWalk):
     def __init__(
         self,
         root: Section,

@@ -16,6 +16,7 @@ from chipmodel.model.cascade_work import Band
 from chipmodel.model.program import Op
 from chipmodel.npu.cycles import cycles_of_parts
 from chipmodel.npu.models import cycles_by_rows
+from dma.columns.ladder import Part
 from solvers.columns.kernel import Integers, Stretch
 
 FEW_ROWS = 2
@@ -31,7 +32,7 @@ class SharedNumbers:
         self.npu, self.ops = npu, ops
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
-        self.parts: dict[tuple[object, ...], dict[tuple[int, int], int]] = {}
+        self.parts: dict[tuple[object, ...], dict[Part, int]] = {}
         """NPU cycles of parts of an op by rows and channels."""
         self.shapes: dict[Op, int] = {}
         self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
@@ -45,9 +46,7 @@ class SharedNumbers:
         """All numbers."""
         return np.array(self.found, np.int64)
 
-    def cycles(
-        self, op: Op, parts: Set[tuple[int, int]], band: Band | None = None
-    ) -> dict[tuple[int, int], int]:
+    def cycles(self, op: Op, parts: Set[Part], band: Band | None = None) -> dict[Part, int]:
         """NPU cycles of parts of ``op`` by their rows and channels."""
         known = self.parts.setdefault((self.shape_of[op.name], op.accumulator is None, _width(band)), {})
         missing = parts - known.keys()

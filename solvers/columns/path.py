@@ -182,26 +182,22 @@ def fastest_path(
     search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
     if limits.alone < NEVER and search.run(deadline, most=limits.alone, longest=1) > limits.alone:
         return None
-    for limit in (*sorted(each for each in limits.likely if each < limits.most), limits.most):
-        if limit < NEVER and search.run(deadline, most=limit) <= limit:
-            return search.found()
-    if limits.most < NEVER:
-        return None
-    least = search.rest.least
-    for limit in (least * part // 32 for part in ALONE):
-        alone = search.run(deadline, most=limit, longest=1)
-        if alone <= limit:
-            search.alone = alone
-            break
-    if columns.longest == 1:
-        if search.alone == NEVER:
-            search.run(deadline)
+    likely = sorted(limit for limit in limits.likely if limit < limits.most)
+    if search.within(deadline, likely) < NEVER:
         return search.found()
-    most = search.alone + search.alone // LESS_MEMORY
-    parts = CASCADED if search.alone == NEVER else CASCADED[:1]
-    for limit in (*(least * part // 32 for part in parts if least * part // 32 * APART < most), most, NEVER):
-        if search.run(deadline, most=limit) <= limit:
-            break  # Else where runs repeat, more ways may take longer.
+    if limits.most < NEVER:
+        return search.found() if search.run(deadline, most=limits.most) <= limits.most else None
+    least = search.rest.least
+    near = [least * part // 32 for part in CASCADED]
+    search.alone = search.within(deadline, [least * part // 32 for part in ALONE], longest=1)
+    if search.alone == NEVER and columns.longest > 1 and search.within(deadline, near) < NEVER:
+        return search.found()
+    known = search.alone < NEVER
+    search.alone = search.alone if known else search.run(deadline, longest=1)
+    if columns.longest > 1:
+        most = search.alone + search.alone // LESS_MEMORY
+        first = near[:1] if known and near[0] * APART < most else []
+        search.within(deadline, (*first, most, NEVER))
     return search.found()
 
 
@@ -255,6 +251,15 @@ class PathSearch:
         """Ways by the border where they lead."""
         self.repeats = Repeats(self.amounts, self.columns.least_cycles)
         self.ways = 0
+
+    def within(self, deadline: Deadline, limits: Sequence[int], longest: int | None = None) -> int:
+        """Return the cycles of a path within the first of ``limits`` that has one; NEVER for none. Where runs
+        repeat, more ways may take longer."""
+        for limit in limits:
+            cycles = self.run(deadline, most=limit, longest=longest)
+            if cycles <= limit:
+                return cycles
+        return NEVER
 
     def answer(self, deadline: Deadline, most: int) -> FluidTime:
         cycles = self.run(deadline, most=most)

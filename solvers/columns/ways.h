@@ -94,12 +94,12 @@ struct Limit {
             const Int *begun = times + at + places;
             found = std::min(found, std::max(begun[0] + left[at + 1], begun[1] + left[at] - width));
         }
-        const auto begun = [&](Int point) { return times[std::min(std::max<Int>(0, point), last)] + std::max<Int>(0, point - last) * width; };
         for (; at < last; ++at) {
-            const Int time = begun(at + places);
-            found = std::min(found, time + std::max(left[at + 1], left[at]));
+            const Int begun = times[last] + (at + places - last) * width;
+            found = std::min(found, begun + std::max(left[at + 1], left[at]));
         }
-        return std::min(found, begun(last + places) + left[last]);
+        const Int end = last + places;
+        return std::min(found, times[std::clamp<Int>(end, 0, last)] + std::max<Int>(0, places) * width + left[last]);
     }
 };
 

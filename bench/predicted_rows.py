@@ -38,6 +38,8 @@ FOUND = ("milliseconds", "low", "high", "class", "nearest", "notes")
 CHIPS = ("chip", "board")
 SHAPES = ("shape", "variant", "input_shape", "input")
 NETWORKS = ("network", "workload")
+SIZE_IN_NAME = re.compile(r"[^:/]*?(?<!\d)(\d{2,4}x\d{2,4})(?:[\s_-]|$)")
+"""The size of images that a published name says; files have their own."""
 SOFTWARE = ("network", "tool", "tool_version", "board")
 """Columns that say which software ran the network."""
 
@@ -217,8 +219,10 @@ def _dtype(row: NamedRow, preset: str) -> str | None:
 def _refuse_other_input(program: Program, row: NamedRow) -> None:
     """Raise BadInput where the network that is predicted has another input than the row says."""
     first = program.tensors[program.inputs[0]] if program.inputs else None
-    for name in SHAPES:
-        if not (shape := row[name]) or "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
+    for name in (*NETWORKS, *SHAPES):
+        said = SIZE_IN_NAME.match(row[name]) if name in NETWORKS else None
+        shape = row[name] if name in SHAPES else said[1] if said else ""
+        if not shape or "=" in shape or not first or len(sizes := sizes_of(shape)) < 2:
             continue
         given = first.shape[-2:] if len(sizes) == 2 else first.shape  # channels may be left out
         if prod(sizes) != prod(given):

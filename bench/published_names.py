@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from bench.boards import board_names, load_board
 from chipmodel.errors import BadInput
-from chipmodel.files.suggestions import shown
+from chipmodel.files.suggestions import shown, suggest
 from chipmodel.hardware.chip_file import preset_names
 from workloads.zoo import SCHEME, networks, parse_zoo_url
 from workloads.zoo.catalogue import NetworkOption
@@ -82,6 +83,8 @@ SOFTWARE = (
     ("alif-e7", r"corstone|fvp", _ARMS_MODEL),
 )
 """Settings of the rows of a preset whose words have a pattern, as chipmodel/measured/tables has them."""
+TRAINED = ("fft", "tfs", "tl")
+"""Words for fine-tuned, from scratch, and transferred: of ST's tables of images, with flowers."""
 CLASSES = {
     "food101": 101,
     "food": 101,
@@ -92,12 +95,14 @@ CLASSES = {
     "gesture": 3,
     **dict.fromkeys(("coco", "coco80"), 80),
     "voc": 20,
-    **dict.fromkeys(("fft", "tfs", "tl", "flowers"), 5),  # flowers, fine-tuned or trained from scratch
+    **dict.fromkeys((*TRAINED, "flowers"), 5),
     **dict.fromkeys(("cifar", "cifar10", "cifar_10", "mnist", "esc10"), 10),
     "cifar100": 100,
     "plant": 39,
 }
 """Classes of the data set that a network is named after."""
+SMALL = (10, 36, 100)
+"""Classes of data sets of small images, on which networks for others are not trained."""
 GREY = ("mobilenetv1_025",)
 """Networks that tables have with images of one channel too."""
 _VALUES: Mapping[str, Callable[[str], str]] = {
@@ -131,9 +136,9 @@ _NAMES = (
     (r"mobilefacenet(?:_mfn)?", "mobilefacenet"),
     (rf"(?:human_face_detect_)?(?P<v>msr|mnp)_s8{_V1}", "face_{v}"),
     (rf"(?:pedestrian_detect_)?pico(?:_s8{_V1}|_pedestrian)", "picodet"),
-    (rf"(?:person_reid_feat_)?osn(?:et)?(?:_s8{_V1}|_person|_a025)?", "osnet"),
+    (rf"(?:person_reid_feat_)?osn(?:et)?(?:_s8{_V1}|_person|_[ax]?0_?25)?", "osnet"),
     # Seeed
-    (rf"mobilenetv2_{_W}_rep", "mobilenetv2_rep?width={w}"),
+    (rf"mobilenetv2_{_W}_rep(?:_gender)?", "mobilenetv2_rep?width={w}"),
     (r"swift_yolo_nano", "swift_yolo?width=0.25"),
     (r"swift_yolo_(?:meter|electricity|digital_meter(?:_electricity)?)", "swift_yolo?classes=10"),
     (r"swift_yolo_(?:water_meter|digital_meter_water)", "swift_yolo?classes=11"),
@@ -290,10 +295,12 @@ SILENT = (
 """Words behind a network's name that change no layer: origin, file format, integers of 8 bits."""
 WORDS = (
     rf"(?P<silent>{SILENT})|(?P<classes>{'|'.join(sorted(CLASSES, key=len, reverse=True))})|"
-    r"(?P<width>[awx]?(?:[01]\.\d+|0\d\d|100)|[awx]\d{3})|(?P<size>\d{2,4})(?:x\d{2,4})?|"
+    r"(?P<width>[awx]?(?:[01]\.\d+|0\d\d|100)|[awx]\d{3})|"
+    r"(?P<size>(?!(?:25|35|50|75)(?:_|$))\d{2,4}(?:x\d{2,4}){0,2})|"
     r"(?P<count>\d+)(?:kpts?|classes)|(?P<grey>grayscale)"
 )
-"""Words behind a network's name that are known, each to be followed by ``_`` or nothing."""
+"""Words behind a network's name that are known, each to be followed by ``_`` or nothing. Sizes such as 50 are
+left out, since they may be widths in per cent."""
 _SIZES: Mapping[str, str] = {
     "small": "small",
     "medium": "medium",
@@ -350,7 +357,7 @@ def workload_of(network: str, shape: str = "") -> str:
     if ":" in network or network.endswith((".yaml", ".yml", ".onnx", ".tflite")):
         found = network
     else:
-        found = SCHEME + (_published(network, shape).rstrip(APPROXIMATE) or network)
+        found = SCHEME + _published(network, shape).rstrip(APPROXIMATE)
     if not found.startswith(SCHEME) or not shape:
         return found
     name, options = parse_zoo_url(found)
@@ -433,11 +440,33 @@ def _published(network: str, shape: str = "") -> str:
         for pattern, template in _NAMES
         if (match := re.match(f"(?:{pattern})" + r"(?:_(?P<rest>.*))?$", plain))
     ]
+    if not found:
+        raise _unknown_name(network, plain)
     # ad_micronet_medium is a MicroNet more than it is MLPerf's ad.
-    best = min(found, key=lambda each: len(each[1]["rest"]), default=None)
-    if not best:
-        return ""
-    return _filled(network, *best, shape)
+    return _filled(network, *min(found, key=lambda each: len(each[1]["rest"])), shape)
+
+
+def _unknown_name(network: str, plain: str) -> BadInput:
+    """Why a name is refused that no pattern covers: its words around the longest that is a network's."""
+    words = plain.split("_")
+    spans = sorted(combinations(range(len(words) + 1), 2), key=lambda span: span[0] - span[1])
+    known = [each.name for each in networks()]
+    patterns = [pattern for pattern, _ in _NAMES] + known
+    ends = (
+        span for span in spans if any(re.fullmatch(each, "_".join(words[slice(*span)])) for each in patterns)
+    )
+    start, end = next(ends, (0, 0))
+    around = words[:start] + words[end:]
+    unknown = [word for part in (words[:start], words[end:]) for word in _words_of("_".join(part))[1]]
+    hint = suggest(network, known, "the built-in networks are")
+    return _not_known(network, unknown or around, "_".join(words[start:end]) or "any network", hint)
+
+
+def _not_known(
+    network: str, words: Sequence[str], of: str, hint: str = "write its layers as YAML"
+) -> BadInput:
+    what = f"{', '.join(map(repr, words))} {'are' if words[1:] else 'is'} not known of {of}"
+    return BadInput(f"{shown(network)} is not predicted: {what}", hint=hint)
 
 
 def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> str:
@@ -453,24 +482,27 @@ def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> s
         width = _width(word.lstrip("awx"))
         if "width" in known:
             options.setdefault("width", width)
-        if float(options.get("width", 1)) != float(width):
+        if name == "osnet" or float(options.get("width", 1)) != float(width):
             unknown.append(word)
     if said["grey"] and name in GREY:
         options["channels"] = "1"
     elif said["grey"]:
         unknown += said["grey"]
-    unknown = [word for word in unknown if not _is_of(word, f"{name}?{query}")]
-    if unknown:
-        what = f"{', '.join(map(repr, unknown))} {'are' if unknown[1:] else 'is'} not known of {name}"
-        raise BadInput(f"{shown(network)} is not predicted: {what}", hint="write its layers as YAML")
     if sizes := said["size"]:
-        given = sizes_of(shape) if shape and "=" not in shape else [int(sizes[0])]
-        if not {*map(int, sizes)} & {*given}:
-            what = f"its name says an input of {sizes[0]}, the row {shape}"
+        named = shape and "=" not in shape
+        given = {*sizes_of(shape if named else sizes[0])}
+        others = [word for word in sizes if not {*sizes_of(word)} <= given]
+        if others and named:
+            what = f"its name says an input of {others[0]}, the row {shape}"
             raise BadInput(f"{shown(network)} is not predicted: {what}", hint="correct one of them")
-        options["input"] = sizes[0]
-    if classes := _classes(name, known, said, sizes_of(shape or " ".join((*sizes, "0")))[0]):
+        unknown += sizes if others else []
+        options["input"] = str(sizes_of(sizes[0])[0])
+    classes, others = _classes(name, options, known, said, sizes_of(shape or " ".join((*sizes, "0")))[0])
+    if classes:
         options["classes"] = str(classes)
+    unknown = [word for word in (*unknown, *others) if not _is_of(word, f"{name}?{query}")]
+    if unknown:
+        raise _not_known(network, unknown, name)
     like = APPROXIMATE if template.endswith(APPROXIMATE) else ""
     query = "&".join(f"{key}={value}" for key, value in options.items())
     return (f"{name}?{query}" if query else name) + like
@@ -479,7 +511,7 @@ def _filled(network: str, template: str, parts: dict[str, str], shape: str) -> s
 def _is_of(word: str, workload: str) -> bool:
     """Whether a word is one of a workload, or letters of its name: ``ssd`` of ``ssdlite_mobilenetv2``."""
     letters = word.isalpha() and len(word) >= LEAST_LETTERS
-    return word in re.split("[^a-z0-9.]", workload) or (letters and word in workload)
+    return word in re.split("[^a-z0-9.]", workload) or (letters and workload.startswith(word))
 
 
 def _words_of(rest: str) -> tuple[dict[str, list[str]], list[str]]:
@@ -497,16 +529,31 @@ def _words_of(rest: str) -> tuple[dict[str, list[str]], list[str]]:
     return said, unknown
 
 
-def _classes(name: str, known: Mapping[str, NetworkOption], said: Mapping[str, list[str]], size: int) -> int:
-    """The classes that the words behind a name say, 0 where it has its own."""
-    default = known["classes"].default if "classes" in known else None
-    if default is None or said["count"]:
-        return int(said["count"][0]) if said["count"] else 0
-    if default in (10, 36, 100):
-        return 0  # small images are of data sets of their own
-    found = [CLASSES[word] for word in said["classes"] if CLASSES[word] != default]
+def _classes(
+    name: str,
+    options: Mapping[str, str],
+    known: Mapping[str, NetworkOption],
+    said: Mapping[str, list[str]],
+    size: int,
+) -> tuple[int, list[str]]:
+    """The classes that the words behind a name say, 0 where it has its own, and the words of data sets that
+    no such network is trained on."""
+    if "classes" not in known:
+        return 0, said["count"]
+    if said["count"]:
+        return int(said["count"][0]), []
+    default = int(options.get("classes", known["classes"].default))
+    # A network for persons in COCO has their one class.
+    words = [word for word in said["classes"] if CLASSES[word] not in (80, 1000)] or said["classes"]
+    if name == "movenet" or options.get("task") == "pose":
+        return 0, [word for word in words if CLASSES[word] not in (1, 80)]
+    found = [word for word in words if CLASSES[word] != default]
+    if default in SMALL:
+        words = [word for word in found if word not in TRAINED]
+        found = [word for word in words if CLASSES[word] in SMALL]
     # Nobody trains on ImageNet at 96 x 96.
-    return next(iter(found), 2 if size == 96 and name in GREY else 0)
+    classes = next((CLASSES[word] for word in found), 2 if size == 96 and name in GREY else 0)
+    return classes, [word for word in words if CLASSES[word] not in (classes, default)]
 
 
 def _value(name: str, text: str) -> str:

@@ -18,7 +18,7 @@ def test_rows_are_compared_with_what_is_predicted() -> None:
     first, second, unknown, unmeasured = rows = list(tried(TABLE, "rows.csv"))
     assert [row.measured for row in rows] == [6.4, 3.0, 1.0, 1.0]
     assert unknown.found is None
-    assert "there is no built-in network 'no_such_net'" in unknown.refused
+    assert "'no_such_net' is not predicted" in unknown.refused
     assert first.record
     assert second.record
     assert unmeasured.record

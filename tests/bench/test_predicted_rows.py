@@ -99,7 +99,9 @@ def test_what_cannot_be_predicted_says_why() -> None:
         "chip,network\nstm32n6,no_such_net\nno-such-chip,resnet8\nluna-arcs,ds_cnn\n"
     )
     assert unknown["milliseconds"] == ""
-    assert unknown["notes"].startswith("rows.csv:2:9: there is no built-in network 'no_such_net'; ")
+    assert (
+        "rows.csv:2:9: 'no_such_net' is not predicted: 'no', 'such', 'net' are not known" in unknown["notes"]
+    )
     assert no_chip["notes"].startswith("rows.csv:3:1: no chip is named 'no-such-chip'; presets are alif-e7, ")
     assert float(unmeasured["milliseconds"]) > 0
     assert unmeasured["low"] == unmeasured["high"] == ""
@@ -150,6 +152,18 @@ def test_cores_that_share_the_work_are_those_of_the_row(cell: str) -> None:
         ("ds_cnn_large", "large"),
         ("movenet_lightning_f16", "f16"),
         ("squeezenet_v1.1_x2", "x2"),
+        ("sqnxt_x150", "x150"),
+        ("osnet_a100", "a100"),
+        ("mobilenet_v2_75_224", "75"),
+        ("mobilenet_v1_25_quantized", "25"),
+        ("resnet8_imagenet", "imagenet"),
+        ("mobilenetv2_1.0_net", "net"),
+        ("mcunet_320", "320"),
+        ("regnetx_800mf", "800mf"),
+        ("hand_gesture_cls_mobilenetv2_0_5_s8_v1", "cls"),
+        ("hailo_yolov8n_640x640", "hailo"),
+        ("yolov8m", "yolov8m"),
+        ("fcn8_int8", "fcn8"),
     ],
 )
 def test_a_word_that_is_not_known_refuses_the_row_and_is_named(name: str, word: str) -> None:
@@ -162,6 +176,11 @@ def test_a_word_that_is_not_known_refuses_the_row_and_is_named(name: str, word: 
 def test_a_name_with_another_size_than_the_row_refuses_it(name: str) -> None:
     (row,) = predicted(f"chip,network,shape\nSTM32N6,{name},640x640x3\n")
     assert f"its name says an input of {name.rpartition('_')[2]}, the row 640x640x3" in row["notes"]
+
+
+def test_a_name_with_two_sides_refuses_a_square_network() -> None:
+    (row,) = predicted("chip,network\nSTM32N6,yolov8n_640x480\n")
+    assert "the network has an input of 1 x 3 x 640 x 640, the row 640x480" in row["notes"]
 
 
 def test_other_numbers_of_cores_than_one_or_two_refuse_the_row() -> None:

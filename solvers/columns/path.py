@@ -180,9 +180,12 @@ def fastest_path(
     """
     search = PathSearch(problem, columns, levels)
     search.known = larger.search.rest_of_paths(search) if larger and larger.search else None
-    if limits.alone < NEVER and search.run(deadline, most=limits.alone, longest=1) > limits.alone:
-        return None
     likely = sorted(limit for limit in limits.likely if limit < limits.most)
+    if limits.alone < NEVER:
+        if not search.reaches_alone(deadline, [limits.alone], limits.most):
+            return None
+    elif likely and search.known is None:
+        search.reaches_alone(deadline, likely[:1], likely[-1])
     if search.within(deadline, likely) < NEVER:
         return search.found()
     if limits.most < NEVER:
@@ -190,14 +193,18 @@ def fastest_path(
     least = search.rest.least
     near = [least * part // 32 for part in CASCADED]
     search.alone = search.within(deadline, [least * part // 32 for part in ALONE], longest=1)
-    if search.alone == NEVER and columns.longest > 1 and search.within(deadline, near) < NEVER:
-        return search.found()
     known = search.alone < NEVER
+    if not known and columns.longest > 1 and search.within(deadline, near) < NEVER:
+        return search.found()
     search.alone = search.alone if known else search.run(deadline, longest=1)
     if columns.longest > 1:
         most = search.alone + search.alone // LESS_MEMORY
+        rests = search.rests_alone(most) if known else None
         first = near[:1] if known and near[0] * APART < most else []
-        search.within(deadline, (*first, most, NEVER))
+        if search.within(deadline, first) < NEVER:
+            return search.found()
+        search.known = rests or search.known
+        search.within(deadline, (most, NEVER))
     return search.found()
 
 
@@ -261,6 +268,13 @@ class PathSearch:
                 return cycles
         return NEVER
 
+    def reaches_alone(self, deadline: Deadline, limits: Sequence[int], most: int) -> bool:
+        """Whether single ops have a path within one of ``limits``; then it guides those within ``most``."""
+        self.alone = self.within(deadline, limits, longest=1)
+        if self.alone < NEVER:
+            self.known = self.rests_alone(most)
+        return self.alone < NEVER
+
     def answer(self, deadline: Deadline, most: int) -> FluidTime:
         cycles = self.run(deadline, most=most)
         return FluidTime(cycles, tuple(self._legs()) if cycles <= most else (), self.ways)
@@ -313,7 +327,7 @@ class PathSearch:
         for stop in range(start + 1, min(self.amounts.count, start + longest) + 1):
             if stop > start + 1 and not ops[stop - 1].joins:
                 return
-            if known is None or known.through.get((start, stop), NEVER) <= self.most:
+            if known is None or known.through is None or known.through.get((start, stop), NEVER) <= self.most:
                 yield stop
 
     def _take(self, start: int, stop: int) -> None:
@@ -379,9 +393,22 @@ class PathSearch:
         times, through = self._rest_of_paths
         return PathRests(self.most, [self.grid.rest_at(each, other.grid.points) for each in times], through)
 
+    def rests_alone(self, most: int) -> PathRests:
+        """What likely comes after each border of a path within ``most``: what single ops take from there, in
+        the last run. So paths are left out that begin with much slower cascades than single ops, and make up
+        for it later. Where no single ops go on, anything may come."""
+        less = max(0, self.alone + self.alone // LESS_MEMORY - most)
+        each = zip(self._backwards()[0], self.rest.times, strict=True)
+        rests = [np.where(alone < NEVER, np.maximum(alone - less, any_), any_) for alone, any_ in each]
+        return PathRests(most, rests, None)
+
     @cached_property
     def _rest_of_paths(self) -> tuple[list[Cycles], dict[tuple[int, int], int]]:
-        """The least times from each border on, and of paths with each stretch, of the last run."""
+        """The least times from each border on, and of paths with each stretch, of the run that found one."""
+        return self._backwards()
+
+    def _backwards(self) -> tuple[list[Cycles], dict[tuple[int, int], int]]:
+        """The same of the last run."""
         times = [np.full_like(border.times, NEVER) for border in self.borders]
         times[-1][0] = np.maximum(0, -self.grid.points)
         through: dict[tuple[int, int], int] = {}
@@ -427,7 +454,8 @@ class PathRests(NamedTuple):
 
     most: int
     times: list[Cycles]
-    through: dict[tuple[int, int], int]
+    through: dict[tuple[int, int], int] | None
+    """By the borders of a stretch; None where any stretch may be on such a path."""
 
 
 class _Rests:

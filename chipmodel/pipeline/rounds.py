@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chipmodel.bounds.listed import ENOUGH
+from chipmodel.bounds.time_bound import time_bound
 from chipmodel.model.program import Program
 from chipmodel.pipeline.choices import VENDOR_STREAMER
 from chipmodel.pipeline.quickest import QuickestPlan, refuse_recomputed
@@ -48,7 +50,9 @@ def plan_in_rounds(
     """
     program, size = cascaded or request.program, request.chip.shared_memory.bytes
     until = request.deadline.share(SCHEDULES_SHARE)
-    race = StreamerRace(_asked(request, program), portfolio or streamer_named(request.streamer), until)
+    portfolio = portfolio or streamer_named(request.streamer)
+    enough = _enough(request, simulated) if portfolio.chooses_by_cycles else 0
+    race = StreamerRace(_asked(request, program), portfolio, until, enough)
     tried = QuickestPlan(request, simulated if race.portfolio.chooses_by_cycles else None, best)
     most = ROUNDS * len(race.portfolio.candidates)
     while len(tried.attempts) < most and (entry := race.next()):
@@ -63,6 +67,13 @@ def plan_in_rounds(
     assert tried.best is not None, "a race without a schedule raises DoesNotFit"
     refuse_recomputed(request, tried.best)
     return replace(tried.best, attempts=tuple(tried.attempts))
+
+
+def _enough(request: PlanRequest, path: Mapping[str, str] | None) -> float:
+    """Cycles of which hardly any can be saved; none where plans may save others than those along ``path``."""
+    if path is None or request.chip.cores > 1 or not request.program.is_straight:
+        return 0
+    return ENOUGH * time_bound(request.program, request.chip, path, request.cascades).cycles
 
 
 def _asked(request: PlanRequest, program: Program) -> StreamRequest:

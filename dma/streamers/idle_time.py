@@ -15,6 +15,8 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, by_channels
 from chipmodel.model.program import Op, Program, ops
@@ -56,11 +58,10 @@ class _IdleTime:
         for move in chain.fixed:
             loads = self.later if move.due > move.issue else self.at_once
             (self.stores if move.direction == "store" else loads)[move.issue - chain.first].append(move)
-        self.free = list(chain.room)
+        self.free = np.array(chain.room, np.int64)
         """Bytes for weights at each step, beside those that it reads."""
         for each in chain.slices:
-            for step in range(each.first, each.last + 1):
-                self.free[step - chain.first] -= each.bytes
+            self.free[each.first - chain.first : each.last + 1 - chain.first] -= each.bytes
         self.due: list[list[int]] = [[] for _ in range(count)]
         """When transfers end that a step waits for before it begins; the next one, after it."""
         self.due_after: list[list[int]] = [[] for _ in range(count)]
@@ -99,8 +100,7 @@ class _IdleTime:
         """Load so many more bytes of the next slice; return when they have come."""
         each = self.chain.slices[self.slice]
         self.found.append(WeightPiece(self.slice, size, here + self.chain.first))
-        for step in range(here, each.first - self.chain.first):
-            self.free[step] -= size
+        self.free[here : each.first - self.chain.first] -= size
         self.loaded += size
         end = self.move(self.cycles(size))
         self.due[each.first - self.chain.first].append(end)
@@ -118,7 +118,8 @@ class _IdleTime:
             rest, all_cycles = each.bytes - self.loaded, self.cycles(each.bytes - self.loaded)
             waits = each.first - self.chain.first < first
             idle = all_cycles if waits else until - max(self.engine, self.clock)
-            room = min(self.free[here : each.first - self.chain.first], default=0)
+            between = self.free[here : each.first - self.chain.first]
+            room = int(between.min()) if len(between) else 0
             size = rest if rest <= room and all_cycles <= idle else self.part(min(rest, room), idle)
             if not size:
                 return

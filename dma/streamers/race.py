@@ -33,13 +33,15 @@ class RankedSchedule:
 
 
 class StreamerRace:
-    """The candidates of ``portfolio`` for ``request``, of which the first is tried whatever the deadline."""
+    """The candidates of ``portfolio`` for ``request``, of which the first is tried whatever the deadline, and
+    none after one whose forecast is ``enough``."""
 
     def __init__(
         self,
         request: StreamRequest,
         portfolio: StreamerPortfolio,
         deadline: Deadline = NO_DEADLINE,
+        enough: float = 0,
     ) -> None:
         self.request = request
         self.forecast = ScheduleForecast(request.program, request.chip)
@@ -51,6 +53,8 @@ class StreamerRace:
         self.entered = 0
         self.refusal: DoesNotFit | None = None
         for streamer in self.portfolio.candidates:
+            if self.waiting and self.waiting[0][0] <= enough:
+                break
             if self.entered and deadline.ends("further schedules"):
                 break
             self.enter(streamer, request.budget)

@@ -88,6 +88,8 @@ def test_the_fastest_forecast_is_packed_first_and_tried_again_with_less_memory()
     assert race.next() is None
     assert [ranked.cycles for ranked in seen] == sorted(ranked.cycles for ranked in seen)
     assert seen[-1].streamer is sync.STREAMER
+    assert StreamerRace(request, race.portfolio, enough=seen[-1].cycles).entered == 1
+    assert StreamerRace(request, race.portfolio, enough=seen[0].cycles - 1).entered == len(seen)
     race.enter(seen[0].streamer, 30_000)
     again = race.next()
     assert again is not None

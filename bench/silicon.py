@@ -33,6 +33,7 @@ from chipmodel.hardware.fields import FIELDS
 from chipmodel.hardware.measured_networks import (
     APART,
     ROWS_PER_NUMBER,
+    BlindRow,
     MeasuredNetwork,
     NetworkClass,
     blind_rows,
@@ -105,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         found, folds = networks(board, not asked.no_fit)
         if asked.write:
             write(board, MEASURED, network_rows(found))
-        print("\n".join((*lines(board, found), *interval_lines(found), *fold_lines(folds))), flush=True)
+        blind = load_board(board).blind
+        tables = (*lines(board, found, blind), *interval_lines(found, blind), *fold_lines(folds))
+        print("\n".join(tables), flush=True)
 
 
 def networks(board: str, fitted: bool) -> tuple[tuple[MeasuredNetwork, ...], Folds]:
@@ -145,6 +148,15 @@ def alternatives(chip: Chip, free: Sequence[str]) -> list[str]:
         if path not in refitted and path != "vendor.tensor_share"
         if (default := FIELDS[path].default) and not chip.has(f"{path}={default}")
     ]
+
+
+def held_out_fields(chip: Chip) -> set[str]:
+    """The fields that the board's networks decided, and that each family is predicted without."""
+    free = fitted_numbers(chip)
+    settings = (each.partition("=")[0] for each in alternatives(chip, free))
+    return {"vendor.run_cycles", *(path for text in free for path in text.split("+")), *settings} & {
+        *chip.decided
+    }
 
 
 def chooses(rows: Sequence[MeasuredNetwork], shares: Sequence[float], family: str) -> bool:
@@ -198,7 +210,7 @@ def table(board: str) -> MeasuredTable:
     return read_table(path.read_text(encoding="utf-8"), path.name, None, {NETWORKS.name: NETWORKS})
 
 
-def lines(board: str, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
+def lines(board: str, rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = ()) -> Iterator[str]:
     """The table of one board, the chip of that name."""
     yield f"## {board}\n\n| network | class | measured ms | predicted ms | ratio | held out |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
@@ -206,13 +218,15 @@ def lines(board: str, rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
         held_out = row.held_out / row.measured
         times = f"{row.measured:g} | {row.predicted:.2f} | {1 + row.error:.3f} | {held_out:.3f}"
         yield f"| {row.workload.partition(' ')[0]} | {row.traits.kind} | {times} |"
-    yield f"\n{summary(rows)}."
+    yield f"\n{summary(rows, blind)}."
 
 
-def covered(rows: Sequence[MeasuredNetwork]) -> Iterator[tuple[str, float, int]]:
+def covered(
+    rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = ()
+) -> Iterator[tuple[str, float, int]]:
     """Of each class of ``rows`` with two families or more: the share of its families that lie in the interval
     of the others, each network of a family in part, and how many families there are."""
-    for kind, each in classes(rows).items():
+    for kind, each in classes(rows, blind).items():
         if kind == APART or len(each.families) < 2:
             continue
         inside = 0.0
@@ -223,9 +237,9 @@ def covered(rows: Sequence[MeasuredNetwork]) -> Iterator[tuple[str, float, int]]
         yield kind, inside / len(each.families), len(each.families)
 
 
-def interval_lines(rows: Sequence[MeasuredNetwork]) -> Iterator[str]:
+def interval_lines(rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = ()) -> Iterator[str]:
     """How many families lie in the intervals of the others, a class a line."""
-    for kind, share, families in covered(rows):
+    for kind, share, families in covered(rows, blind):
         yield f"{share:.0%} of {families} families with {kind} lie in the interval of the others."
 
 

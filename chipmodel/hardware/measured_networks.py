@@ -73,7 +73,8 @@ class NetworkTraits:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredNetwork:
-    """A published row: times in milliseconds, ``held_out`` by a fit that has not seen the family."""
+    """A published row: times in milliseconds, ``held_out`` by a fit that has not seen the family, or before
+    anybody had seen the row."""
 
     workload: str
     family: str
@@ -117,6 +118,8 @@ class NetworkClass:
     """Rows of the class that were added later, and decided nothing since."""
     withdrawn: str = ""
     """Why nothing is promised of the chip, whatever its rows are; empty for nothing known against it."""
+    unseen: int = 0
+    """How many of the networks were predicted before anybody had seen them."""
     KEYS: ClassVar = ("class=kind", "networks=count", "mean_error", "held_out_error")
 
     @property
@@ -128,6 +131,12 @@ class NetworkClass:
     def held_out_error(self) -> float:
         """The same of predictions by fits that have not seen a network's family."""
         return fmean(abs(network.held_out / network.measured - 1) for network in self.networks)
+
+    @property
+    def held_out_words(self) -> str:
+        """That error, and what it rests on."""
+        unseen = f", {self.unseen} of them before they were seen" if self.unseen else ""
+        return f"{self.held_out_error:.1%} with families held out{unseen}"
 
     @property
     def count(self) -> int:
@@ -243,7 +252,10 @@ def classes(
     rows: Sequence[MeasuredNetwork], blind: Sequence[BlindRow] = (), withdrawn: str = ""
 ) -> dict[str, NetworkClass]:
     """The classes of ``rows`` in the order of their first rows, the rows apart among them, last. Rows that
-    were ``blind`` and are measured ones since count as these."""
+    were ``blind`` and are measured ones since keep their first prediction as the held-out one: the mechanisms
+    that they called for were chosen after it."""
+    first = {row.workload: row.predicted for row in reversed(blind)}
+    rows = [replace(row, held_out=first.get(row.workload, row.held_out)) for row in rows]
     known = {row.workload for row in rows}
     later = [row for row in blind if row.workload not in known]
     by_kind: dict[str, dict[str, list[MeasuredNetwork]]] = {}
@@ -255,6 +267,7 @@ def classes(
             tuple(map(_once, networks.values())),
             tuple(row for row in later if row.kind == kind),
             withdrawn,
+            len(networks.keys() & first.keys()),
         )
         for kind, networks in by_kind.items()
     }
@@ -275,7 +288,7 @@ def _class_words(each: NetworkClass) -> str:
     of = "of" if each.kind == APART else f"network{'s' if count > 1 else ''} with"
     if not each.is_known:
         return f"no error promised of {count} {of} {each.kind} ({each.doubt})"
-    held = f" ({each.held_out_error:.1%} held out)" if each.held_out_error != each.mean_error else ""
+    held = f" ({each.held_out_words})" if each.held_out_error != each.mean_error else ""
     return f"{each.mean_error:.1%}{held} over {count} {of} {each.kind}"
 
 

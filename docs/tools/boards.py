@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.blind import newest
+from bench.silicon import held_out_fields
 from chipmodel.hardware.chip import Chip
 from chipmodel.hardware.chip_file import load_chip, preset_names
 from chipmodel.hardware.measured_networks import APART, NetworkClass, classes
@@ -24,7 +25,8 @@ def lines() -> Iterator[str]:
     yield "| --- | --- | ---: | ---: | --- |"
     for chip in map(load_chip, preset_names()):
         if chip.measured:
-            cells = (_promise(chip), f"{len(chip.measured)}", f"{len(chip.decided)}", newest(chip) or "none")
+            held_out = f"{len(chip.decided)}, {len(held_out_fields(chip))} held out" if chip.decided else "0"
+            cells = (_promise(chip), f"{len(chip.measured)}", held_out, newest(chip) or "none")
             yield f"| `{chip.name}` | {' | '.join(cells)} |"
 
 

@@ -36,8 +36,7 @@ def _errors(record: TrackRecord, result: Result) -> str:
     if record.like is None:
         return f"{everything}, of which none is of a network with {record.traits.kind}"
     like = record.like
-    held = f"{percent(like.held_out_error)} with families held out"
-    return f"{everything}; {percent(like.mean_error)} over {_networks(like)}, {held}"
+    return f"{everything}; {percent(like.mean_error)} over {_networks(like)}, {like.held_out_words}"
 
 
 def _networks(like: NetworkClass) -> str:
@@ -86,7 +85,8 @@ def _basis(like: NetworkClass) -> str:
         return f"no error promised; {_networks(like)}, spread as on other boards"
     if not like.is_known:
         return f"no error promised; it has all of the {_networks(like)}"
-    return f"made for {SHARE:.0%} of further families, from {len(like.families)} with {like.kind}"
+    unseen = f"; {plural(like.unseen, 'network')} of them unseen" if like.unseen else ""
+    return f"made for {SHARE:.0%} of further families, from {len(like.families)} with {like.kind}{unseen}"
 
 
 def _short(milliseconds: float) -> str:

@@ -67,7 +67,9 @@ def test_no_preset_has_an_interval_above_a_factor_of_three() -> None:
 
 def share_inside(boards: Sequence[str]) -> float:
     """How much of a family lies in the interval of the others of its class: the mean of all families."""
-    found = [each for board in boards for each in covered(load_board(board).measured)]
+    found = [
+        each for board in boards for each in covered(load_board(board).measured, load_board(board).blind)
+    ]
     return sum(share * families for _, share, families in found) / sum(each[2] for each in found)
 
 

@@ -26,7 +26,7 @@ def at(name: str, mhz: Fraction | int, **settings: object) -> Device:
 VARIABLE = {"latency_mode": "variable"}
 WORKED = {
     "APS6404L QPI 84 MHz": (at("APS6404L-QPI", 84), 14, (22, 78, 526, 2062)),
-    "HyperRAM 166 MHz, LC 6": (at("S27KL0641", 166, **VARIABLE), 8, (10, 24, 136, 520)),
+    "HyperRAM 166 MHz, LC 6": (at("S27KS0641", 166, **VARIABLE), 8, (10, 24, 136, 520)),
     "HyperRAM 200 MHz, LC 7 doubled": (at("S27KS0642", 200), 16, (18, 32, 144, 528)),
     "W958D8 200 MHz, LC 7 doubled": (at("W958D8NBYA", 200), 16, (18, 32, 144, 528)),
     "HyperRAM 3.0 x16 200 MHz, LC 7 variable": (at("S80KS2564", 200), 9, (10, 17, 73, 265)),
@@ -101,7 +101,7 @@ def test_clocks_of_aps6404l_are_those_of_its_commands() -> None:
     assert (fast.crosses(write=False), slow.crosses(write=False)) == (False, True)
     assert [b.bytes for b in bursts_of(fast, 1000, 32)] == [24, 8]
     assert [b.bytes for b in bursts_of(slow, 1000, 32)] == [32]
-    for name, mhz in (("APS6404L-QPI", 134), ("APS6404L-QPI-0Bh", 67)):
+    for name, mhz in (("APS6404L-QPI", 134), ("APS6404L-QPI-0Bh", 67), ("S27KS0641", 167)):
         with pytest.raises(BadInput, match=f"no latency code for {mhz} MHz"):
             burst_clocks(at(name, mhz), 0, 4)
 

@@ -57,6 +57,21 @@ def test_runs_in_other_rows_take_what_opening_a_row_takes() -> None:
     assert transfer_cycles(LPDDR4, "load", 3200, 100) > transfer_cycles(LPDDR4, "load", 3200)
 
 
+GRADES = (("800", 14, 8), ("1066.5", 20, 10), ("1333", 24, 12), ("1600", 28, 14), ("1866.5", 32, 16))
+"""LPDDR4 (JESD209-4) by its clock: latencies of reads and, in set A, of writes."""
+
+
+@given(st.integers(1, 100_000), st.booleans())
+def test_a_faster_grade_of_lpddr4_is_never_slower(size: int, write: bool) -> None:
+    dma = cast(DramDma, LPDDR4.dma)
+    times: list[Fraction] = []
+    for mhz, read, store in GRADES:
+        memory = replace(dma.memory, read_latency_clocks=read, write_latency_clocks=store)
+        clocks = dram_clocks(LPDDR4.core_mhz, Fraction(mhz), replace(dma, memory=memory), write)
+        times.append(clocks.transfer(size) / Fraction(mhz))
+    assert times == sorted(times, reverse=True)
+
+
 @pytest.mark.parametrize("chip", [LPDDR4, LPDDR5], ids=lambda c: c.name)
 @pytest.mark.parametrize("write", [False, True])
 @pytest.mark.parametrize("size", [1, 32, 33, 2048, 2049, 5000, 8192, 40_000])

@@ -40,6 +40,10 @@ tracked tensors that stay:
    room for them."""
 
 
+MOVE_COLUMNS = 11
+"""Those of a move: what ``MoveRow`` in ``ways.h`` has, room, and bytes of several parts; then come places."""
+
+
 class Rates(NamedTuple):
     """DMA cycles of one transfer of each kind: once, and a fraction for each byte."""
 
@@ -177,6 +181,10 @@ class BorderRests(NamedTuple):
 
 
 class _ColumnKernel(Protocol):
+    def moves(self, arrays: tuple[Integers, ...], /) -> bytes: ...
+
+    def border(self, arrays: tuple[Integers, ...], /) -> bytes: ...
+
     def column_ways(self, arrays: tuple[Integers, ...], /) -> bytes: ...
 
     def reach(self, arrays: tuple[Integers, ...], /) -> None: ...
@@ -191,6 +199,17 @@ def is_compiled() -> bool:
 
 def _kernel() -> _ColumnKernel:
     return cast(_ColumnKernel, compiled_kernel())
+
+
+def move_rows(arrays: tuple[Integers, ...], fields: int) -> Integers:
+    """Return the moves of a stretch, each with so many ``fields``."""
+    return np.frombuffer(_kernel().moves(arrays), np.int64).reshape(-1, fields)
+
+
+def border_rows(arrays: tuple[Integers, ...]) -> Integers:
+    """Return the moves of a stretch, with where its tensors, those of the array before the last, lie."""
+    *_, tensors, _needs = arrays
+    return np.frombuffer(_kernel().border(arrays), np.int64).reshape(-1, MOVE_COLUMNS + len(tensors))
 
 
 def listed_ways(

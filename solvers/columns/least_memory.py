@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvers.columns.kernel import COLUMNS, ListedColumns, listed_ways
-from solvers.columns.moves import border_of
+from solvers.columns.moves import border_of, moves
 from solvers.columns.path import BorderWays, FastestPath
 from solvers.core.deadline import Deadline
 from solvers.fluid.amounts import FluidAmounts
@@ -63,7 +63,7 @@ class LeastMemorySearch:
         cycles, rest = self.columns.least_cycles(run), (0,) * (BYTES - CYCLES - 1)
         rows = [
             (move.before, move.after, 0, cycles, *rest, held + max(move.before_bytes, move.after_bytes))
-            for move in residents.moves(run, run + 1)
+            for move in moves(residents, run, run + 1)
         ]
         return BorderWays(run, run + 1, np.array(rows, np.int64), False)
 

@@ -3,6 +3,7 @@
 #include "borders.h"
 #include "cascade_ways.h"
 #include "op_ways.h"
+#include "residents.h"
 
 namespace {
 
@@ -124,7 +125,57 @@ template <std::size_t SIZE> bool hold(Array (&arrays)[SIZE], PyObject *tuple, st
     return true;
 }
 
+// The arrays of `Residents.arrays`, and where a stretch begins and ends.
+enum ResidentArray { FACTS, TRACKED, TRACKED_AT, UNTRACKED, UNTRACKED_AT, READS, READS_AT, MADE, MADE_AT, COMPLETED, COMPLETED_AT, RESULTS, STRETCH, RESIDENT_ARRAYS };
+enum StretchNumber { START, STOP, ROOM_IN_ALL, FOR_PLAN, OLD, TAKEN };
+
+Residents read_residents(const Array *arrays) {
+    auto ids = [&](Int at) { return Lists<Int>{arrays[at].data(), arrays[at + 1].data()}; };
+    const Lists<ReadRow> reads{reinterpret_cast<const ReadRow *>(arrays[READS].data()), arrays[READS_AT].data()};
+    return {reinterpret_cast<const TensorFacts *>(arrays[FACTS].data()), ids(TRACKED), ids(UNTRACKED), reads,
+            ids(MADE), ids(COMPLETED), arrays[RESULTS].data(), arrays[READS_AT].size() - 1};
+}
+
+PyObject *as_bytes(const Int *first, std::size_t count) {
+    return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(first), Py_ssize_t(count * sizeof(Int)));
+}
+
 } // namespace
+
+PyObject *column_moves(PyObject *, PyObject *tuple) {
+    Array arrays[RESIDENT_ARRAYS];
+    if (!hold(arrays, tuple, 0)) {
+        return nullptr;
+    }
+    const Int *stretch = arrays[STRETCH].data();
+    const std::vector<Move> moves = read_residents(arrays).moves(stretch[START], stretch[STOP]);
+    static_assert(sizeof(Move) == 13 * sizeof(Int));
+    return as_bytes(reinterpret_cast<const Int *>(moves.data()), moves.size() * 13);
+}
+
+PyObject *column_border(PyObject *, PyObject *tuple) {
+    enum { NUMBERS = RESIDENT_ARRAYS, TENSOR_ROWS, NEED_ROWS, ALL };
+    Array arrays[ALL];
+    if (!hold(arrays, tuple, 0)) {
+        return nullptr;
+    }
+    const Int *stretch = arrays[STRETCH].data(), start = stretch[START], stop = stretch[STOP];
+    const Residents residents = read_residents(arrays);
+    const std::vector<TensorRow> tensors = arrays[TENSOR_ROWS].rows<TensorRow>();
+    const MovePlaces places(residents, start, stop, arrays[NUMBERS].data(), tensors, arrays[NEED_ROWS].rows<NeedRow>(),
+                            stretch[ROOM_IN_ALL], stretch[FOR_PLAN] != 0, stretch[OLD], stretch[TAKEN]);
+    MovePlaces::Found found;
+    std::vector<Int> rows;
+    for (const Move &move : residents.moves(start, stop)) {
+        if (places.find(move, found)) {
+            rows.insert(rows.end(), {move.before, move.after, move.after_bytes + places.staying(), move.behind,
+                                     move.passing_behind, move.behind_after, move.leaving + found.stored, move.early,
+                                     move.early_after, found.room, found.in_parts});
+            rows.insert(rows.end(), found.places.begin(), found.places.end());
+        }
+    }
+    return as_bytes(rows.data(), rows.size());
+}
 
 PyObject *column_ways(PyObject *, PyObject *tuple) {
     Array arrays[COUNT];
@@ -136,8 +187,7 @@ PyObject *column_ways(PyObject *, PyObject *tuple) {
     found = find_table(arrays);
     Py_END_ALLOW_THREADS;
     static_assert(sizeof(TableRow) == 14 * sizeof(Int));
-    return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(found.data()),
-                                     Py_ssize_t(found.size() * sizeof(TableRow)));
+    return as_bytes(reinterpret_cast<const Int *>(found.data()), found.size() * 14);
 }
 
 PyObject *column_reach(PyObject *, PyObject *tuple) {

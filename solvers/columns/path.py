@@ -24,7 +24,7 @@ from solvers.columns.kernel import (
     reach,
     reach_back,
 )
-from solvers.columns.moves import border_of
+from solvers.columns.moves import border_of, moves
 from solvers.core.deadline import NO_DEADLINE, Deadline
 from solvers.fluid.amounts import FluidAmounts
 from solvers.fluid.borders import (
@@ -455,7 +455,7 @@ class PathRests(NamedTuple):
     most: int
     times: list[Cycles]
     through: dict[tuple[int, int], int] | None
-    """By the borders of a stretch; None where any stretch may be on such a path."""
+    """The same by the borders of a stretch; None where any stretch may be on such a path."""
 
 
 class _Rests:
@@ -485,7 +485,7 @@ def _any_way(amounts: FluidAmounts, columns: ListedColumns, start: int, stop: in
     weights = sum(amounts.weights_alone(run) for run in range(start, stop))
     cycles = sum(map(columns.least_cycles, range(start, stop)))
     rows: list[tuple[int, ...]] = []
-    for move in amounts.residents.moves(start, stop):
+    for move in moves(amounts.residents, start, stop):
         before, after = np.array(capacity - move.before_bytes), np.array(capacity - move.after_bytes)
         if min(before, after) < 0:
             continue

@@ -22,11 +22,14 @@ UNBOUNDED = 1 << 40
 class Fitting:
     """How many of several sizes, each so many times, have room together."""
 
-    def __init__(self, sizes: list[tuple[int, int]]) -> None:
+    def __init__(self, sizes: list[tuple[int, int]], problem: FluidProblem) -> None:
         self.sizes, times = np.array([*sorted(sizes), (UNBOUNDED, 1)], np.int64).T
         self.sums = np.cumsum([0, *(self.sizes * times)[:-1]])
         self.counts = np.cumsum([0, *times[:-1]])
-        self.steps: list[int] = np.concatenate((self.sizes, self.sums, self.counts)).tolist()
+        rates = problem.set_up, problem.most_each.numerator, problem.most_each.denominator
+        steps = (len(self.sizes), *rates), self.sizes, self.sums, self.counts
+        self.array: Integers = np.concatenate(steps)
+        """What the compiled kernel takes: ``Moved`` in ``ways.h``."""
 
     def count(self, room: Integers) -> Integers:
         """Return the most of them that ``room`` bytes hold."""
@@ -52,8 +55,10 @@ class FluidAmounts:
         loads_after = self._loads_after()
         self.loads_after = [loads_after[border] for border in later]
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
-        self.loaded_later = [Fitting(self._sizes_ahead(*each)) for each in zip(borders, later, strict=True)]
-        stored_before = [Fitting(sizes) for sizes in self._sizes_stored_before()]
+        self.loaded_later = [
+            Fitting(self._sizes_ahead(*each), problem) for each in zip(borders, later, strict=True)
+        ]
+        stored_before = [Fitting(sizes, problem) for sizes in self._sizes_stored_before()]
         self.stored_before = [stored_before[border] for border in before]
         stores = (
             self.times[t.made] * (t.store * self._may_move(t) + t.stored)

@@ -84,6 +84,8 @@ PyObject *run_state(PyObject *, PyObject *arguments) {
 PyMethodDef functions[] = {
     {"restart", restart_state, METH_O, "Begin again: nothing placed, no frame."},
     {"run", run_state, METH_VARARGS, "Search for at most so many more choices; the status."},
+    {"moves", column_moves, METH_O, "What may be in SharedMemory at both borders of a stretch."},
+    {"border", column_border, METH_O, "The same, with where the tensors of the stretch lie."},
     {"column_ways", column_ways, METH_O, "The ways to run a stretch of neighbouring ops."},
     {"reach", column_reach, METH_O, "Improve the times of a border by the ways that lead to it."},
     {"reach_back", column_reach_back, METH_O, "Improve the times from a border on by the ways that leave it."},

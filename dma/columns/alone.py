@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -24,18 +23,17 @@ NONE = np.zeros(0, np.int64)
 def op_alone(
     program: Program,
     chip: Chip,
-    op: Op,
     numbers: SharedNumbers,
-    tensors: Mapping[str, int],
+    op: Op,
     own: PartCut | None,
     loads: int | None,
     tight: bool,
 ) -> Stretch | None:
-    """Return the stretch of one op, None where its parts are none of those that are listed.
+    """Return the stretch of one op, whatever the numbers of its tensors; None where its parts are none of
+    those that are listed.
 
-    ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not).
-    ``tensors`` are the path's tensors by name, ``own`` is a cut beside those of the ladder; see
-    ``dma.columns.ladder.cuts`` for ``tight``.
+    ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not). ``own``
+    is a cut beside those of the ladder; see ``dma.columns.ladder.cuts`` for ``tight``.
     """
     if not _is_listed(program, op):
         return None
@@ -68,7 +66,7 @@ def op_alone(
         np.array(by_channels, np.int64),
         NONE,
         op.work.channels,
-        tuple(tensors.get(name, -1) for name in names),
+        (),
         loads or 0,
         taken,
         isinstance(op.work, Recurrent),

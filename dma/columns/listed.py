@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
@@ -117,9 +117,7 @@ class ListedWays:
         runs = range(start, stop)
         tensors = {name: number for run in reversed(runs) for name, number in self.tensors[run].items()}
         if len(runs) == 1:
-            op, loads = self.ops[start], self.loads[start]
-            asked = tensors, self.own.cuts.get(op.name), loads, self._tight
-            return op_alone(self.program, self.chip, op, self._numbers, *asked)
+            return self._alone(start, tensors)
         may_chain = is_chained if self._cascades.chained else may_cascade
         if not all(may_chain(self.ops[run]) for run in runs):
             return None
@@ -134,15 +132,28 @@ class ListedWays:
         leaving = frozenset(name for name in made if self._readers.get(name, set()) - {*names})
         if self._cascades.chained and not leaving <= {*self.ops[stop - 1].outputs}:
             return None
-        ops = tuple(map(self._inside, runs))
+        ops, chain = tuple(map(self._inside, runs)), self.own.chains.get(names)
         known = self.program, self.chip, self._numbers
         neighbours = ChainOps(*known, ops, leaving, self.loads[start:stop], self._cascades)
-        given = self.own.chains.get(names)
-        key, alike = (neighbours.key(), given), self._numbers.alike
+        return self._alike(neighbours, chain, partial(neighbours.stretch, chain), tensors)
+
+    def _alone(self, run: int, tensors: Mapping[str, int]) -> Stretch | None:
+        op, known = self.ops[run], (self.program, self.chip, self._numbers)
+        given = self.own.cuts.get(op.name), self.loads[run], self._tight
+        alone = ChainOps(*known, (op,), frozenset(), self.loads[run : run + 1])
+        taken = op.overwrites and alone.names.index(op.overwrites)
+        make = partial(op_alone, *known, op, *given)
+        return self._alike(alone, (given, taken, op.by_rows), make, tensors)
+
+    def _alike(
+        self, ops: ChainOps, own: object, make: Callable[[], Stretch | None], tensors: Mapping[str, int]
+    ) -> Stretch | None:
+        """Return what is made of some ops: of those that are alike only once."""
+        key, alike = (ops.key(), own), self._numbers.alike
         if key not in alike:
-            alike[key] = neighbours.stretch(given)
+            alike[key] = make()
         found = alike[key]
-        return found and found._replace(numbers=neighbours.numbers_of(found, tensors))
+        return found and found._replace(numbers=ops.numbers_of(found, tensors))
 
 
 NEVER_CHAINED = ("dense", "matmul", "transposed_conv")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from threading import local
@@ -21,26 +21,34 @@ from solvers.columns.kernel import Integers, Stretch
 
 FEW_ROWS = 2
 """Numbers of rows after which all are looked at (assumed): one takes as long as all at once."""
-LISTINGS = 2
-"""Programs of which numbers are kept for the next listing: for a plan, and then for its bound."""
+MOST_NUMBERS = 1 << 20
+"""Numbers beyond which they are not kept for the next listing (assumed)."""
 
 
-class SharedNumbers:
-    """Numbers that are added while stretches are made; ``table`` has all of them."""
+class KnownNumbers:
+    """Numbers of all ops so far, which later listings have in common with this one."""
 
-    def __init__(self, npu: Npu, ops: Sequence[Op]) -> None:
-        self.npu, self.ops = npu, ops
+    def __init__(self, npu: Npu) -> None:
+        self.npu = npu
         self.found: list[int] = []
         self.places: dict[tuple[object, ...], int] = {}
         self.parts: dict[tuple[object, ...], dict[Part, int]] = {}
         """NPU cycles of parts of an op by rows and channels."""
         self.shapes: dict[Op, int] = {}
-        self.shape_of = {op.name: self.shapes.setdefault(unnamed(op), len(self.shapes)) for op in ops}
-        """Ops that are alike take as long."""
+        """Numbers of ops without their names: those that are alike take as long."""
         self.least: dict[tuple[object, ...], int] = {}
         """The least NPU cycles of ops, by shape and accumulator."""
         self.alike: dict[object, Stretch | None] = {}
-        """Cascades, by what they depend on (``ChainOps.key``)."""
+        """Ops alone and cascades, by what they depend on (``ChainOps.key``)."""
+
+
+class SharedNumbers:
+    """Numbers that are added while the stretches of some ``ops`` are made; ``table`` has all of them."""
+
+    def __init__(self, known: KnownNumbers, ops: Sequence[Op]) -> None:
+        self.npu, self.found, self.places, self.parts = known.npu, known.found, known.places, known.parts
+        self.least, self.alike, shapes = known.least, known.alike, known.shapes
+        self.shape_of = {op.name: shapes.setdefault(unnamed(op), len(shapes)) for op in ops}
 
     def table(self) -> Integers:
         """All numbers."""
@@ -95,22 +103,25 @@ class SharedNumbers:
 
 
 class _Recent(local):
-    """The numbers of the last listings of a thread."""
+    """The numbers of a thread's last listings of programs that have ops in common: with concats made in
+    place and without, for a plan and then for its bound."""
 
-    def __init__(self) -> None:
-        self.known = deque[SharedNumbers](maxlen=LISTINGS)
+    known: KnownNumbers | None = None
 
 
 _RECENT = _Recent()
 
 
 def shared_numbers(npu: Npu, ops: Sequence[Op]) -> SharedNumbers:
-    """Return the numbers of these ops, those of an earlier listing among them."""
-    for known in _RECENT.known:
-        if known.ops == ops and known.npu == npu:
-            return known
-    _RECENT.known.append(SharedNumbers(npu, ops))
-    return _RECENT.known[-1]
+    """Return the numbers of these ops, those of the listings before among them."""
+    known = _RECENT.known
+    if known is None or known.npu != npu or len(known.found) > MOST_NUMBERS or not _has_any(known, ops):
+        known = _RECENT.known = KnownNumbers(npu)
+    return SharedNumbers(known, ops)
+
+
+def _has_any(known: KnownNumbers, ops: Sequence[Op]) -> bool:
+    return any(unnamed(op) in known.shapes for op in ops)
 
 
 def _width(band: Band | None) -> tuple[int, int] | None:

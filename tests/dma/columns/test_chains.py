@@ -17,7 +17,7 @@ from chipmodel.npu.cycles import cascade_cycles
 from dma.columns.chains import ChainOps
 from dma.columns.ladder import FOR_TIME
 from dma.columns.made_again import sole_tensors
-from dma.columns.numbers import SharedNumbers
+from dma.columns.numbers import KnownNumbers, SharedNumbers
 from dma.columns.plan_ways import Chain
 from solvers.columns.kernel import (
     AFTER,
@@ -74,7 +74,7 @@ def ways(
 ) -> list[tuple[int, ...]]:
     """The ways of one choice of heights; everything that the ops share with others is in SharedMemory, or
     passes, a byte in a cycle."""
-    numbers = SharedNumbers(chip.npu, ops)
+    numbers = SharedNumbers(KnownNumbers(chip.npu), ops)
     inside = tuple(accumulating(program, op) for op in ops)
     tried = FOR_TIME._replace(further_macs=NEVER) if for_bytes else FOR_TIME
     asked = program, chip, numbers, inside, leaving, [None] * len(ops), tried

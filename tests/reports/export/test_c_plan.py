@@ -1,5 +1,6 @@
 """Plans as C: compiled, run on the host, and compared with the executor byte by byte; faults are noticed."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -174,6 +175,51 @@ def test_every_byte_of_every_output_is_the_executors(name: str, tmp_path: Path) 
         for output, right, defined in executed(case, path):
             found = psram[homes[output].start :][: len(right)]
             assert np.array_equal(found[defined], right[defined]), (output, path)
+
+
+def with_fault(text: str, table: str, column: int, change: int, least: int = 0) -> str:
+    """``text`` with a number changed in the last row of a table that has at least ``least`` there."""
+    start = text.index(f"net_{table}[] = {{")
+    lines = text[start : text.index("\n};", start)].split("\n")
+    for line in reversed(lines):
+        numbers = [*re.finditer(r"\d+", line.partition("/*")[0])]
+        if numbers and int(numbers[column][0]) >= least:
+            first, stop = numbers[column].span()
+            faulty = f"{line[:first]}{int(numbers[column][0]) + change}{line[stop:]}"
+            return text.replace(line, faulty, 1)
+    raise AssertionError(table)
+
+
+FAULTS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "rows begin early": ("steps", (1, -1, 1)),
+    "rows end late": ("steps", (2, 1)),
+    "channels begin early": ("steps", (3, -1, 1)),
+    "channels begin late": ("steps", (3, 1)),
+    "channels end early": ("steps", (4, -1, 2)),
+    "channels end late": ("steps", (4, 1)),
+    "another op": ("steps", (0, -1, 1)),
+    "an operand less": ("steps", (8, -1, 1)),
+    "an output less": ("steps", (10, -1, 1)),
+    "an operand of another role": ("operands", (0, 1)),
+    "a piece that is longer": ("pieces", (2, 1)),
+    "a piece that is shorter": ("pieces", (2, -1, 1)),
+    "a piece beyond its memory": ("pieces", (1, 1 << 20)),
+    "a piece beyond its tensor": ("pieces", (0, 1 << 20)),
+}
+
+
+@needs_cc
+def test_faults_in_the_tables_are_noticed(tmp_path: Path) -> None:
+    """Rows, channels and operands of a step are what it reads and makes."""
+    case = CASES["concat in pieces"][0]()
+    text = str(written(case, tmp_path)["net_plan.c"])
+    subprocess.run([CC or "", "-std=c99", "-c", "net_plan_host.c"], cwd=tmp_path, check=True)
+    for name, (table, fault) in {"none": ("steps", (0, 0)), **FAULTS}.items():
+        (tmp_path / "net_plan.c").write_text(with_fault(text, table, *fault))
+        compiled(tmp_path, "net_plan.c", "net_plan_host.o")
+        command = [str(tmp_path / "main"), "psram.bin"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (name == "none"), (name, done)
 
 
 @needs_cc

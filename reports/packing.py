@@ -70,8 +70,8 @@ def page(answer: PackingAnswer) -> TablePage:
     boxes = sum(len(b.live) for b in answer.problem.buffers if b.bytes) if answer.plan else 0
     most = f" At most the {count(MOST_BOXES)} largest are drawn." if boxes > MOST_BOXES else ""
     told = (
-        "Every box is a buffer: its width is its lifetime, its height its size, its position its offset; a "
-        f"darker one is larger. Point at a box for its buffer.{most} "
+        "Every box is a buffer: its width is its lifetime, its height its size, its position its offset. "
+        f"Point at a box for its buffer.{most} "
         if boxes
         else ""
     )

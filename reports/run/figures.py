@@ -1,46 +1,29 @@
-"""The timeline, and what all charts of the page share.
+"""The timeline, and the kinds of events and buffers.
 
 A wait has the colour of what it waits for, hatched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.trace import Event
-from chipmodel.records import dataclass
-from reports.chart import LABEL_SIZE, Chart, Marks, Style, axis, bars, series, told
-from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION, faint
+from reports.chart import Chart, Marks
+from reports.colours import BLUE, CAUSE_COLOURS, GREEN, GREY, ORANGE, PALE, PURPLE, SKY, VERMILION
+from reports.memory_chart import LABELLED, Category, bar_trace, layout_over
 from reports.run.bars import MOST_BARS, Bar, bars_of, category
 from reports.run.dependencies import Needs, needs
 from reports.run.rolling_rows import CascadeRun, cascade_op_names, cascade_runs
-from reports.words import CAUSES, KIB, dma_name, duration, npu_name, shortened
+from reports.words import CAUSES, dma_name, duration, npu_name, shortened
 
-CYCLES: Mapping[str, Any] = {"title": {"text": "cycles"}, "tickformat": "~s"}
-"""The horizontal axis of charts over time."""
-LABELLED = 400
-"""With more bars or boxes than this, none has its name inside: few would be readable, and all cost time.
-Steps of cascades do not count and have none."""
 CASCADE_ROW = "cascades"
 """The row of the timeline that has a bar for each cascade; of several cores each has a row."""
 MOST_NAMED = 8
 """Ops of a cascade in a tooltip."""
 ROW, FRAME = 46, 138
 """Pixels of a row of the timeline, and of the frame around all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """The name and the looks of one kind of event or buffer."""
-
-    key: str
-    label: str
-    colour: str
-    hatched: bool = False
-    faint: bool = False
 
 
 EVENTS = (
@@ -103,7 +86,7 @@ def timeline(result: Result, most: int = MOST_BARS) -> Chart:
         if merged
         else ""
     )
-    layout = layout_over(result.trace.cycles, rows)
+    layout = layout_over(Interval(0, result.trace.cycles), rows)
     return Chart(traces, layout, FRAME + ROW * len(names), remark, _needs(of_category, needed), tuple(ops))
 
 
@@ -195,80 +178,3 @@ def _detail(bar: Bar, many: bool) -> str:
         of += f" of core {event.core}"
     held = f", stalled for {bar.held:,} of its cycles" if bar.held else ""
     return of + (f", {bar.bytes:,} B" if bar.bytes else "") + held
-
-
-def marker(category: Category) -> dict[str, Any]:
-    """Plotly's marker for the category; ``page.js`` replaces ``paper`` by the page's own colour."""
-    style: dict[str, Any] = {"color": category.colour, "line": {"width": 0.5, "color": "paper"}}
-    if category.hatched:
-        hatch = {
-            "shape": "/",
-            "size": 6,
-            "solidity": 0.3,
-            "fillmode": "overlay",
-            "fgcolor": category.colour,
-            "fgopacity": 1,
-        }
-        style |= {"pattern": hatch, "color": faint(category.colour)}
-    if category.faint:
-        style["color"] = faint(category.colour)
-    return style
-
-
-def bar_trace(
-    category: Category,
-    spans: Sequence[Interval],
-    rows: Sequence[object],
-    width: float | Sequence[float],
-    texts: Sequence[str],
-    names: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """A bar over each of ``spans``, at its row, with a text that begins with its title."""
-    extents = [(span.start, len(span)) for span in spans]
-    ink = "#ffffff" if category.colour == BLUE else "#14181c"
-    shown = {"name": category.label, **told(texts, titled=True)}
-    return bars(extents, rows, width, marker(category), names, ink, **shown)
-
-
-class MapBox(NamedTuple):
-    """A box in a map of memory: its bytes, when it is there, and what is said below its name."""
-
-    name: str
-    at: Interval
-    span: Interval
-    words: str
-
-
-def bytes_at(place: Interval) -> str:
-    """``64 B at 128 to 192``."""
-    return f"{len(place):,} B at {place.start:,} to {place.stop:,}"
-
-
-def box_trace(category: Category, boxes: Sequence[MapBox], named: bool) -> dict[str, Any]:
-    """Boxes of one category in a map of memory, with their names inside where they are ``named``."""
-    rows = [(box.at.start + box.at.stop) / 2 / KIB for box in boxes]
-    heights = [len(box.at) / KIB for box in boxes]
-    names = [box.name for box in boxes] if named else None
-    texts = [f"{box.name}{box.words}" for box in boxes]
-    return bar_trace(category, [box.span for box in boxes], rows, heights, texts, names)
-
-
-def level_trace(name: str, height: float, last: int, words: str, width: float = 2) -> dict[str, Any]:
-    """A dashed line across the chart up to ``last``."""
-    ends = [(0, height), (last, height)]
-    return series(name, "lines", ends, [words] * 2, Style("ink", "dash"), line={"width": width})
-
-
-def layout_over(last: int, y_axis: Mapping[str, Any], x_axis: Mapping[str, Any] = CYCLES) -> dict[str, Any]:
-    """The layout of a chart of bars over the run up to ``last``."""
-    return {
-        "showlegend": True,
-        "uniformtext": {"minsize": LABEL_SIZE, "mode": "hide"},
-        "xaxis": {"range": [0, last], "zeroline": False, **x_axis},
-        "yaxis": y_axis,
-    }
-
-
-def memory_axis(top: float) -> dict[str, Any]:
-    """The vertical axis of a map of memory up to ``top`` bytes."""
-    return axis("address (KiB)", range=[0, top / KIB])

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.live_sets import thinned
-from reports.chart import Chart, Style, series
+from reports.chart import Chart
 from reports.colours import VERMILION
+from reports.memory_chart import Category, MapBox, bytes_at, memory_chart
 from reports.run.bars import MOST_BARS
-from reports.run.figures import (
-    BUFFERS,
-    LABELLED,
-    Category,
-    MapBox,
-    box_trace,
-    bytes_at,
-    layout_over,
-    level_trace,
-    memory_axis,
-)
+from reports.run.figures import BUFFERS
 from reports.run.lifetimes import alive_bytes, lifetimes
 from reports.run.network import buffer_ops
 from reports.run.rolling_rows import RowsBox, row_words, rows_boxes
-from reports.words import KIB, percent, ratio, size
+from reports.words import percent, ratio, size
 
-MAP_HEIGHT = 460
-"""Pixels of the map."""
-ROWS = Category("held-rows", "rows in them", VERMILION)
-
-
+ROWS = Category("held-rows", "rows in them", VERMILION, named=False)
 LABELS = {category.key: category.label for category in BUFFERS}
 
 
@@ -42,26 +29,19 @@ def memory_map(result: Result, most: int = MOST_BARS) -> Chart:
     small = len(boxes) - most
     if small > 0:
         boxes = sorted(boxes, key=lambda each: -len(each[1].at) * len(each[1].span))[:most]
-    of_kind = {c: [box for kind, box in boxes if kind == c.key] for c in BUFFERS}
-    kinds = [c for c in BUFFERS if of_kind[c]]
-    traces = [box_trace(c, of_kind[c], len(boxes) <= LABELLED) for c in kinds]
-    using = buffer_ops(result.schedule)
-    ops = [tuple(using.get(box.name, ()) for box in of_kind[c]) for c in kinds]
-    rows = rows_boxes(result, most)
-    if rows:
-        offsets = result.solved.plan.offsets
-        traces.append(box_trace(ROWS, [_rows_box(each, offsets[each.buffer]) for each in rows], False))
-    profile = thinned(alive_bytes(result, spans), most)
+    groups = {c: [box for kind, box in boxes if kind == c.key] for c in BUFFERS}
+    offsets = result.solved.plan.offsets
+    groups[ROWS] = [_rows_box(each, offsets[each.buffer]) for each in rows_boxes(result, most)]
     top = _top(result)
-    traces.append(_profile_trace(profile))
-    if top >= result.capacity:
-        name, words = f"capacity {size(result.capacity)}", f"capacity {result.capacity:,} B"
-        traces.append(level_trace(name, result.capacity / KIB, result.trace.cycles, words, 2.5))
+    levels = {"capacity": result.capacity} if top >= result.capacity else {}
+    profile = thinned(alive_bytes(result, spans), most)
+    drawn = memory_chart(groups, Interval(0, result.trace.cycles), top, levels, profile)
+    using = buffer_ops(result.schedule)
+    ops = tuple(tuple(using.get(box.name, ()) for box in each) for each in groups.values() if each)
     remarks = [_scale(result, top)]
     if small > 0:
         remarks.append(f"The {small:,} boxes with the fewest bytes times cycles are not drawn.")
-    layout = layout_over(result.trace.cycles, memory_axis(top))
-    return Chart(traces, layout, MAP_HEIGHT, " ".join(filter(None, remarks)), ops=tuple(ops))
+    return replace(drawn, remark=" ".join(filter(None, remarks)), ops=ops)
 
 
 def _boxes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[str, MapBox]]:
@@ -85,17 +65,6 @@ def _rows_box(rows: RowsBox, offset: int) -> MapBox:
         f"{bytes_at(at)}, needed from cycle {rows.span.start:,} to {rows.span.stop:,}"
     )
     return MapBox(f"rows {row_words(rows.rows)} of {rows.of_rows:,}{rows.columns}", at, rows.span, words)
-
-
-def _profile_trace(profile: list[tuple[int, int]]) -> dict[str, Any]:
-    return series(
-        "live bytes",
-        "lines",
-        [(cycle, total / KIB) for cycle, total in profile],
-        [f"{total:,} B live from cycle {cycle:,}" for cycle, total in profile],
-        Style("ink"),
-        line={"shape": "hv", "width": 1.5},
-    )
 
 
 def _top(result: Result) -> int:

@@ -7,6 +7,7 @@ et al. 2025, Fig. 6 (docs/references.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval
@@ -15,20 +16,9 @@ from chipmodel.model.schedule import StepNode, branches, steps
 from chipmodel.records import dataclass
 from reports.chart import Chart
 from reports.colours import BLUE, GREEN, ORANGE, PALE, PURPLE, SKY, VERMILION
-from reports.run.figures import (
-    LABELLED,
-    Category,
-    MapBox,
-    box_trace,
-    bytes_at,
-    layout_over,
-    level_trace,
-    memory_axis,
-)
-from reports.words import KIB, percent, ratio, size
+from reports.memory_chart import Category, MapBox, bytes_at, memory_chart
+from reports.words import percent, ratio, size
 
-HEIGHT = 400
-"""Pixels of a map."""
 NONE = "none"
 """The merger that gives every arm memory of its own (``solvers.branches.mergers``)."""
 OUTSIDE = Category("outside", "outside of all arms", PALE)
@@ -37,6 +27,9 @@ ARMS = tuple(
     for number, colour in enumerate((ORANGE, BLUE, GREEN, PURPLE, SKY, VERMILION), 1)
 )
 """Arms from the sixth on share a colour."""
+
+
+STEPS: Mapping[str, Any] = {"title": {"text": "step"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ def merging(result: Result) -> dict[str, Chart]:
     before = result.unmerged
     if before is None:
         return {}
-    top = max(before.peak, result.solved.peak, 1) * 21 / 20
+    top = max(before.peak, result.solved.peak, 1) * 21 // 20
     plans = {NONE: before, result.merge: result.solved}
     arms = tuple(arms_of(result.schedule.body))
     return {name: _map(result, solved, arms, top) for name, solved in plans.items()}
@@ -93,33 +86,21 @@ def saved_words(result: Result) -> str:
     return f"{needs}, {share} {word} than the {size(before.peak)} of --merge {NONE}."
 
 
-def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: float) -> Chart:
-    groups: dict[Category, list[tuple[Buffer, ArmExtent | None]]] = {}
+def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: int) -> Chart:
+    groups: dict[Category, list[MapBox]] = {category: [] for category in (OUTSIDE, *ARMS)}
     for buffer in result.problem.buffers:
         arm = arm_of(buffer, arms)
         category = OUTSIDE if arm is None else ARMS[min(arm.index, len(ARMS) - 1)]
-        groups.setdefault(category, []).append((buffer, arm))
-    offsets = solved.plan.offsets
-    boxes = sum(len(buffer.live) for buffer in result.problem.buffers)
-    traces = [
-        box_trace(category, list(_boxes(groups[category], offsets)), boxes <= LABELLED)
-        for category in (OUTSIDE, *ARMS)
-        if category in groups
-    ]
+        groups[category] += _boxes(buffer, arm, solved.plan.offsets[buffer.name])
     last = max((b.live[-1].stop for b in result.problem.buffers if b.live), default=1)
-    name, words = f"peak {size(solved.peak)}", f"peak {solved.peak:,} B"
-    traces.append(level_trace(name, solved.peak / KIB, last, words))
-    return Chart(traces, layout_over(last, memory_axis(top), {"title": {"text": "step"}}), HEIGHT)
+    return memory_chart(groups, Interval(0, last), top, {"peak": solved.peak}, x_axis=STEPS)
 
 
-def _boxes(
-    members: Sequence[tuple[Buffer, ArmExtent | None]], offsets: Mapping[str, int]
-) -> Iterator[MapBox]:
-    for buffer, arm in members:
-        at = Interval(offsets[buffer.name], offsets[buffer.name] + buffer.bytes)
-        for span in buffer.live:
-            life = f"alive at steps {span.start:,} to {span.stop - 1:,}"
-            yield MapBox(buffer.name, at, span, f"{_where(arm)}\n{bytes_at(at)}\n{life}")
+def _boxes(buffer: Buffer, arm: ArmExtent | None, offset: int) -> Iterator[MapBox]:
+    at = Interval(offset, offset + buffer.bytes)
+    for span in buffer.live:
+        life = f"alive at steps {span.start:,} to {span.stop - 1:,}"
+        yield MapBox(buffer.name, at, span, f"{_where(arm)}\n{bytes_at(at)}\n{life}")
 
 
 def _where(arm: ArmExtent | None) -> str:

@@ -45,12 +45,16 @@ class Verification(TableAnswer):
     @property
     def correct(self) -> bool:
         """Whether nothing is wrong, on no executed path either."""
-        return not self.faults and not any(run.faults for run in self.runs)
+        return not self._every_fault
+
+    @property
+    def _every_fault(self) -> tuple[str, ...]:
+        """What is wrong, on executed paths too."""
+        return (*self.faults, *(fault for run in self.runs for fault in run.faults))
 
     def headline(self) -> str:
         """The summary, or the first fault."""
-        faults = [*self.faults, *(fault for run in self.runs for fault in run.faults)]
-        return f"wrong: {faults[0]}" if faults else f"correct: {self.summary}"
+        return f"wrong: {self._every_fault[0]}" if self._every_fault else f"correct: {self.summary}"
 
     def to_dict(self) -> dict[str, Any]:
         """Faults, and what each executed path did."""
@@ -62,19 +66,15 @@ class Verification(TableAnswer):
 
     def table_page(self) -> TablePage:
         """What the page says: every fault, and what each executed path did."""
-        faults = [(fault,) for fault in (*self.faults, *(fault for run in self.runs for fault in run.faults))]
         rows = [
             (row["path"] or "the only one", *(f"{row[key]:,}" for key in PATH_COLUMNS), _verdict(run))
             for row, run in zip(self.rows(), self.runs, strict=True)
         ]
         heads = ("path", *(f">{each.replace('_', ' ')}" for each in PATH_COLUMNS), "verdict")
         good = [not run.faults for run in self.runs]
-        tables = (
-            PageTable("faults", "What is wrong", ("fault",), faults),
-            PageTable("paths", "Executed paths", heads, rows, good=good),
-        )
+        table = PageTable("paths", "Executed paths", heads, rows, good=good)
         name = "Correct" if self.correct else "Wrong"
-        return TablePage("check", name, "", (self.headline(),), tables)
+        return TablePage("check", name, "", self._every_fault or (self.summary,), (table,))
 
 
 PATH_COLUMNS = ("steps", "transfers", "moved_bytes", "compared_bytes")

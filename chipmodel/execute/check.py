@@ -50,7 +50,6 @@ class PathVerdict:
     steps: int
     transfers: int
     moved_bytes: int
-    outputs: int
     compared_bytes: int
     faults: tuple[str, ...]
     KEYS: ClassVar = ("path=words", "steps", "transfers", "moved_bytes", "compared_bytes", "faults")
@@ -103,7 +102,6 @@ def check_path(plan: PlanRun, path: Mapping[str, str], seed: int = 0) -> PathVer
         len(execution.runs),
         execution.transfers,
         execution.moved_bytes,
-        len(program.outputs),
         compared,
         tuple(dict.fromkeys(faults)),
     )

@@ -31,7 +31,7 @@ def test_a_branch_may_depend_on_what_no_iteration_wrote() -> None:
 
 def test_a_difference_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(run: PlanRun, path: Mapping[str, str], seed: int) -> PathVerdict:
-        return PathVerdict(path, 0, 0, 0, 0, 0, ("something else",))
+        return PathVerdict(path, 0, 0, 0, 0, ("something else",))
 
     monkeypatch.setattr(execution, "check_path", wrong)
     with pytest.raises(Fault, match=r"seed 0 .*something else"):

@@ -65,7 +65,7 @@ def test_a_verdict_counts_what_was_done_and_compared() -> None:
     moved = sum(c.bytes for c in commands if isinstance(c, DmaStart))
     steps = sum(isinstance(c, Compute) for c in commands)
     starts = sum(isinstance(c, DmaStart) for c in commands)
-    assert verdict == PathVerdict({}, steps, starts, moved, 1, 5 * 4 * 4, ())
+    assert verdict == PathVerdict({}, steps, starts, moved, 5 * 4 * 4, ())
 
 
 Change = Callable[[Command], Command | None]

@@ -21,7 +21,8 @@ from reports.run.steady_state import resident_words, steady_rows
 from reports.run.totals import BankConflict, RunTotals, loaded_words, run_totals
 from reports.run.track_record import accuracy
 from reports.run.vendor import vendor_lines
-from reports.terminal_table import Console, FigureRow, figures_table, plain_table, print_line
+from reports.terminal_page import print_each
+from reports.terminal_table import Console, FigureRow, figures_table, print_line
 from reports.words import (
     AWAITED,
     CAUSES,
@@ -58,10 +59,9 @@ def print_summary(result: Result, console: Console) -> None:
         print_line(console, ("Warning: ", "bold yellow"), f"{warning}.")
     console.print(figures_table(sections(result, sums)))
     *first, conflicts = tables(result, sums)
-    for table in (*first, _worst(sums.ops, result.npu_cycles - sums.compute_cycles), conflicts):
-        if table.rows:
-            console.print(plain_table(table.title, *table.narrow))
+    worst = _worst(sums.ops, result.npu_cycles - sums.compute_cycles)
     console.print()
+    print_each((*first, worst, conflicts), console, titled=True)
     for label, text in remarks(result):
         print_line(console, (f"{label}: ", "bold"), text)
 

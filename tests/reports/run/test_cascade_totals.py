@@ -55,7 +55,7 @@ def test_each_op_is_charged_with_its_own_weights(iterations: int) -> None:
 def test_the_summary_has_a_row_for_each_cascade() -> None:
     text = printed(cascaded())
     assert max(len(row.rstrip()) for row in text.splitlines()) <= 80
-    row: Any = next(row for row in text.splitlines() if row.startswith(NAME))
+    row: Any = next(row for row in text.splitlines() if row.strip().startswith(NAME))
     assert " ".join(row.split()) == f"{NAME} 3 20 4 13.5 KiB 48.0 KiB 10.4 KiB"
     assert "2 tensors of 48.0 KiB exist only as 13.5 KiB of rows (28.1%)" in " ".join(text.split())
     assert "first, second, third" in text

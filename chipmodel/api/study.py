@@ -51,8 +51,12 @@ class StudyTable(StudyRows):
         return self.counts.stored == self.counts.points and not self.counts.failed
 
     def headline(self) -> str:
-        """The number of points that have a row."""
-        return f"{self.results.name}: {self.counts.stored:,} of {self.counts.points:,} points have a row"
+        """How many points have a row, and of which kinds."""
+        counts = self.counts
+        kinds = ", ".join(f"{counts.by_status[each]:,} {each}" for each in ORDER if each in counts.by_status)
+        of = f"{counts.stored:,} of {counts.points:,} points have a row{kinds and f': {kinds}'}"
+        old = f"; {counts.old_rows:,} more rows are of an older study file or older code"
+        return f"{self.results.name}: {of}{old if counts.old_rows else ''}"
 
     def to_dict(self) -> dict[str, Any]:
         """The document of ``chipmodel study --json``: progress, and median gaps over common cases."""

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chipmodel.cli.command import command
-from chipmodel.cli.file_options import STDOUT
 from chipmodel.cli.options import cancelling
-from chipmodel.cli.output import note, write_files
+from chipmodel.cli.output import note, show, write_files
 from chipmodel.errors import EXIT_DOES_NOT_FIT, EXIT_DONE, EXIT_UNKNOWN, BadInput
 from chipmodel.files.text_file import json_text
 from chipmodel.studies.store_place import store_path
-from chipmodel.terminal.printing import emit, remark, say
+from chipmodel.terminal.printing import remark, say
 from chipmodel.terminal.progress import stage
 
 if TYPE_CHECKING:
-    from chipmodel.studies.study_file import Study
+    from rich.console import Console
 
-SHOWN_ERRORS = 5
+    from chipmodel.studies.study_file import Study
 
 
 @command
@@ -84,6 +83,8 @@ def study(
     from chipmodel.studies.export import csv_bytes, writer_of
     from chipmodel.studies.points import idle_filters
     from chipmodel.studies.study_file import read_study
+    from reports.study.tables import page
+    from reports.terminal_page import print_tables
 
     effort = StudyEffort(workers, dask)
     effort.check()
@@ -104,7 +105,13 @@ def study(
     write_files(
         [(table_file, lambda: table_of_rows(rows, not no_times)), (json_file, lambda: json_text(document))]
     )
-    _print(document, json_file)
+
+    def words(console: Console) -> None:
+        say(answer.headline())
+        if rows:
+            print_tables(page(answer.results), console)
+
+    show(json_file, lambda: json_text(document), words)
     if html_file:
         report(study_file, store_file).write(html_file)
     if answer.stopped:
@@ -134,29 +141,3 @@ def _compare(asked: Study, path: Path, only: tuple[str, ...], lock_file: str | N
         if not faults:
             say(f"{len(lock.points):,} points are asked as in the lock; {compared:,} answers are the same")
     return EXIT_DOES_NOT_FIT if faults or any(each.differs for each in repeated) else EXIT_DONE
-
-
-def _print(document: dict[str, Any], json_file: str | None) -> None:
-    """Print the answer as JSON where stdout was asked for, else in words; errors on stderr."""
-    if json_file == STDOUT:
-        emit(json_text(document))
-    else:
-        say(_words(document))
-    errors = document["errors"]
-    for error in errors[:SHOWN_ERRORS]:
-        first = error["error"].partition("\nTraceback")[0]
-        remark(f"failed, {error['points']:,} point{'s' * (error['points'] != 1)}: {first}")
-    if len(errors) > SHOWN_ERRORS:
-        remark(f"and {len(errors) - SHOWN_ERRORS} other errors: --json FILE has them all")
-
-
-def _words(document: dict[str, Any]) -> str:
-    lines = [f"{document['study']}: {document['stored']:,} of {document['points']:,} points have a row"]
-    by_status = ", ".join(f"{number:,} {status}" for status, number in document["by_status"].items())
-    lines += [f"  {by_status}"] if by_status else []
-    for what, gaps in (("peak", document["median_peak_gap"]), ("cycles", document["median_cycle_gap"])):
-        best = ", ".join(f"{name} {gap:.1%}" for name, gap in gaps.items() if name)
-        lines += [f"  {what} above their bound, median over common cases: {best}"] if best else []
-    if document["old_rows"]:
-        lines.append(f"  {document['old_rows']:,} more rows are of an older study file or older code")
-    return "\n".join(lines)

@@ -111,7 +111,7 @@ ROWS = {
     "study": Row(
         "A gap study of 60 points, and its page",
         "chipmodel study workloads/study_gaps.yaml --store gaps.sqlite --html gaps.html",
-        r"(60) of 60 points.*ping-pong ([\d.]+%), sync ([\d.]+%)",
+        r"(60) of 60 points.*^ ping-pong +([\d.]+%).*^ sync +([\d.]+%)",
         "{0} points; `sync` {2}, ping-pong {1} above the bound",
     ),
 }

@@ -151,7 +151,7 @@ def test_a_bound_from_the_command_line_and_by_the_checker_alone(tmp_path: Path, 
     said = "no plan of these"
     code, out, _ = call("check", file, "--bound")
     assert code == 0
-    assert out.startswith(f"correct: {said}")
+    assert out.startswith(f"Correct: {said}")
     alone = subprocess.run([sys.executable, "-I", CHECKER, file], capture_output=True, text=True, check=True)
     assert alone.stdout.startswith(said)
     wrong.write_text(file.read_text().replace('"cycles": ', '"cycles": 1'))

@@ -119,13 +119,13 @@ def test_from_the_command_line(tmp_path: Path, call: Call) -> None:
     code, out, _ = call("check", str(answer), str(problem))
     assert (code, out) == (
         0,
-        "correct: 5 buffers, optimal, peak 12 B; the bound of 12 B is verified: a live set\n",
+        "Correct: 5 buffers, optimal, peak 12 B; the bound of 12 B is verified: a live\nset\n",
     )
     values = json.loads(answer.read_text())
     values["offsets"]["b1"] += 1
     answer.write_text(json.dumps(values))
     code, out, _ = call("check", str(answer), str(problem))
-    assert (code, out[:6]) == (1, "wrong:")
+    assert (code, out[:6]) == (1, "Wrong:")
     answer.write_text("{}")
     code, out, err = call("check", str(answer), str(problem))
     assert (code, out) == (2, "")

@@ -8,7 +8,8 @@ running sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import floor
 from typing import ClassVar, Literal
@@ -60,6 +61,11 @@ class DifferenceShare:
     b: int
     cycles: int
 
+    @property
+    def differs(self) -> bool:
+        """Whether the runs differ in it."""
+        return bool(self.cycles) or self.a != self.b
+
 
 @dataclass(frozen=True, slots=True)
 class OpChange:
@@ -68,12 +74,10 @@ class OpChange:
     op: str
     presence: Presence
     parts: tuple[DifferenceShare, ...]
-    loaded: TotalPair
-    stored: TotalPair
-    KEYS: ClassVar = (
-        *("name=op", "presence", "cycles", "parts=by_cause", "loaded_bytes=loaded.change"),
-        "stored_bytes=stored.change",
-    )
+    loaded_bytes: int
+    """How many bytes more are loaded in B."""
+    stored_bytes: int
+    KEYS: ClassVar = ("name=op", "presence", "cycles", "parts=by_cause", "loaded_bytes", "stored_bytes")
 
     @property
     def by_cause(self) -> dict[str, int]:
@@ -149,15 +153,20 @@ def compare_results(a: SavedResult, b: SavedResult) -> RunDifference:
             if name in a.totals and name in b.totals
         ),
         moved=tuple(_moved(a, b)),
-        parts=tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight)),
+        parts=_changed(parts),
         causes=_causes(parts),
         ops=ops,
         rest=sum(part.cycles for part in parts if not part.op),
     )
 
 
-def _weight(part: DifferenceShare) -> tuple[int, int, str, str]:
-    return -abs(part.cycles), -abs(part.b - part.a), part.op, part.cause
+def _changed(parts: Iterable[DifferenceShare]) -> tuple[DifferenceShare, ...]:
+    """The parts in which the runs differ, those of the largest changes first."""
+
+    def weight(part: DifferenceShare) -> tuple[int, int, str, str]:
+        return -abs(part.cycles), -abs(part.b - part.a), part.op, part.cause
+
+    return tuple(sorted((part for part in parts if part.differs), key=weight))
 
 
 def _settings(a: SavedResult, b: SavedResult) -> Iterator[ChangedSetting]:
@@ -200,10 +209,9 @@ def _order(cause: str) -> tuple[int, str]:
 
 def _rest(answer: SavedResult) -> dict[str, int]:
     """Cycles of the run that belong to none of its ops, by cause."""
-    spent = dict(answer.spent)
+    spent = Counter(answer.spent)
     for op in answer.ops:
-        for cause, cycles in op.spent.items():
-            spent[cause] = spent.get(cause, 0) - cycles
+        spent.subtract(op.spent)
     return {cause: cycles for cause, cycles in spent.items() if cycles}
 
 
@@ -227,17 +235,12 @@ def _apportioned(
 
 
 def _causes(parts: tuple[DifferenceShare, ...]) -> tuple[DifferenceShare, ...]:
-    sums: dict[str, list[int]] = {}
+    a, b, cycles = Counter[str](), Counter[str](), Counter[str]()
     for part in parts:
-        total = sums.setdefault(part.cause, [0, 0, 0])
-        for index, value in enumerate((part.a, part.b, part.cycles)):
-            total[index] += value
-    shares = [
-        DifferenceShare("", cause, *values)
-        for cause, values in sums.items()
-        if values[2] or values[0] != values[1]
-    ]
-    return tuple(sorted(shares, key=_weight))
+        a[part.cause] += part.a
+        b[part.cause] += part.b
+        cycles[part.cause] += part.cycles
+    return _changed(DifferenceShare("", cause, a[cause], b[cause], cycles[cause]) for cause in cycles)
 
 
 def _ops(a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]) -> tuple[OpChange, ...]:
@@ -245,10 +248,8 @@ def _ops(a: SavedResult, b: SavedResult, parts: tuple[DifferenceShare, ...]) -> 
     of_op: dict[str, list[DifferenceShare]] = {}
     for part in parts:
         of_op.setdefault(part.op, []).append(part)
-    changes = [_op(name, left.get(name), right.get(name), of_op[name]) for name in of_op if name]
-    changed = [
-        op for op in changes if op.presence != "both" or op.parts or op.loaded.change or op.stored.change
-    ]
+    ops = [_op(name, left.get(name), right.get(name), of_op[name]) for name in of_op if name]
+    changed = [op for op in ops if op.presence != "both" or op.parts or op.loaded_bytes or op.stored_bytes]
     return tuple(sorted(changed, key=lambda op: (-abs(op.cycles), -_turnover(op), op.op)))
 
 
@@ -258,7 +259,6 @@ def _turnover(op: OpChange) -> int:
 
 def _op(name: str, a: OpTotals | None, b: OpTotals | None, parts: list[DifferenceShare]) -> OpChange:
     presence: Presence = "only in B" if a is None else "only in A" if b is None else "both"
-    changed = tuple(sorted((p for p in parts if p.a != p.b or p.cycles), key=_weight))
-    loaded = TotalPair("loaded_bytes", "B", a.loaded_bytes if a else 0, b.loaded_bytes if b else 0)
-    stored = TotalPair("stored_bytes", "B", a.stored_bytes if a else 0, b.stored_bytes if b else 0)
-    return OpChange(name, presence, changed, loaded, stored)
+    loaded = (b.loaded_bytes if b else 0) - (a.loaded_bytes if a else 0)
+    stored = (b.stored_bytes if b else 0) - (a.stored_bytes if a else 0)
+    return OpChange(name, presence, _changed(parts), loaded, stored)

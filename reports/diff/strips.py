@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -105,10 +106,9 @@ def _bars(run: SavedResult, spans: Spans, lanes: Sequence[float], least: float) 
 
 
 def _bars_of(run: SavedResult, ops: Sequence[OpTotals], start: float, lane: float) -> Iterator[StripBar]:
-    spent: dict[str, int] = {}
+    spent = Counter[str]()
     for op in ops:
-        for cause, cycles in op.spent.items():
-            spent[cause] = spent.get(cause, 0) + cycles
+        spent.update(op.spent)
     name = ops[0].name if len(ops) == 1 else f"{plural(len(ops), 'op')}, {ops[0].name} to {ops[-1].name}"
     for cause, cycles in sorted(spent.items(), key=lambda item: item[0] != "compute"):
         if cycles:

@@ -177,7 +177,7 @@ def cause_rows(diff: RunDifference) -> Iterator[tuple[str, str, str]]:
 
 def op_row(op: OpChange) -> tuple[str, ...]:
     """An op: its change in cycles, what makes most of it, and the changes of bytes loaded and stored."""
-    bytes_ = (signed(total.change) if total.change else "" for total in (op.loaded, op.stored))
+    bytes_ = (signed(change) if change else "" for change in (op.loaded_bytes, op.stored_bytes))
     return op.op, signed(op.cycles), _mostly(op), *bytes_
 
 

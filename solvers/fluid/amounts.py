@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate
 from math import prod
-from operator import add
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,11 @@ UNBOUNDED = 1 << 40
 class Fitting:
     """How many of several sizes, each so many times, have room together."""
 
-    def __init__(self, sizes: list[tuple[int, int]], problem: FluidProblem) -> None:
-        self.sizes, times = np.array([*sorted(sizes), (UNBOUNDED, 1)], np.int64).T
-        self.sums = np.cumsum([0, *(self.sizes * times)[:-1]])
-        self.counts = np.cumsum([0, *times[:-1]])
+    def __init__(self, sizes: Integers, times: Integers, problem: FluidProblem) -> None:
+        """``sizes`` in order, the smallest first."""
+        self.sizes = np.append(sizes, UNBOUNDED)
+        self.sums = np.append(0, np.cumsum(sizes * times))
+        self.counts = np.append(0, np.cumsum(times))
         rates = problem.set_up, problem.most_each.numerator, problem.most_each.denominator
         steps = (len(self.sizes), *rates), self.sizes, self.sums, self.counts
         self.array: Integers = np.concatenate(steps)
@@ -36,6 +38,22 @@ class Fitting:
         at = np.maximum(np.searchsorted(self.sums, room, side="right") - 1, 0)
         more: Integers = np.maximum(room - self.sums[at], 0) // np.maximum(self.sizes[at], 1)
         return self.counts[at] + more
+
+
+class TransferSize(NamedTuple):
+    """The least bytes of a transfer, and how often it comes."""
+
+    bytes: int
+    times: int
+    earliest: int
+    """The border from which on it may come."""
+    run: int
+    """The run that it is of."""
+
+
+def _in_order(transfers: Iterator[TransferSize]) -> Integers:
+    """The fields of transfers, the smallest first."""
+    return np.array(sorted(transfers), np.int64).reshape(-1, 4).T
 
 
 class FluidAmounts:
@@ -55,11 +73,14 @@ class FluidAmounts:
         loads_after = self._loads_after()
         self.loads_after = [loads_after[border] for border in later]
         """The most DMA cycles of all loads of the runs after each border, which may come before it."""
+        sizes, times, earliest, run = _in_order(self._loads())
         self.loaded_later = [
-            Fitting(self._sizes_ahead(*each), problem) for each in zip(borders, later, strict=True)
+            Fitting(sizes[there], times[there], problem)
+            for border, first in zip(borders, later, strict=True)
+            for there in ((earliest <= border) & (run >= first),)
         ]
-        stored_before = [Fitting(sizes, problem) for sizes in self._sizes_stored_before()]
-        self.stored_before = [stored_before[border] for border in before]
+        sizes, times, earliest, run = _in_order(self._stores())
+        self.stored_before = [Fitting(sizes[run < end], times[run < end], problem) for end in before]
         stores = (
             self.times[t.made] * (t.store * self._may_move(t) + t.stored)
             for t in problem.tensors
@@ -92,37 +113,33 @@ class FluidAmounts:
                 change[run + 1] -= self.times[run] * cycles
         return list(accumulate(change))
 
-    def _sizes_ahead(self, border: int, later: int) -> list[tuple[int, int]]:
-        """The least bytes of each load of the runs from ``later`` on that may come before a border, and how
-        often it comes: of weights, and of tensors that are made by then."""
-        sizes = [
-            (self._least_bytes(cycles), self._times_read(tensor, run))
-            for tensor in self.problem.tensors
-            if tensor.complete is None or tensor.complete < border
-            for run, cycles in zip(tensor.reads, tensor.loads, strict=True)
-            if cycles and run >= later
-        ]
-        for run, op in enumerate(self.problem.ops[later:], later):
+    def _loads(self) -> Iterator[TransferSize]:
+        """The least bytes of each load of tensors and of weights."""
+        for tensor in self.problem.tensors:
+            earliest = 0 if tensor.complete is None else tensor.complete + 1
+            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
+                if cycles:
+                    times = self._times_read(tensor, run)
+                    yield TransferSize(self._least_bytes(cycles), times, earliest, run)
+        for run, op in enumerate(self.problem.ops):
             if op.weights and op.set_up:
                 # Of weights that take much of the memory two slices may be there.
                 times = 2 if 2 * op.weights > self.problem.capacity else 1
                 size = 1 + (op.weights - 1) % max(1, self.problem.capacity)
-                sizes.append((min(size, op.weights // times), times * self.times[run]))
-        return sizes
+                yield TransferSize(min(size, op.weights // times), times * self.times[run], 0, run)
 
     def _times_read(self, tensor: FluidTensor, run: int) -> int:
         """How often a run reads the same tensor: one that is there before the runs that repeat, and after."""
         made, last = -1 if tensor.made is None else tensor.made, tensor.reads[-1]
         return prod(n for start, stop, n in self.problem.repeats if made < start <= run < stop <= last)
 
-    def _sizes_stored_before(self) -> list[list[tuple[int, int]]]:
-        """The least bytes of each store of the runs before each border, and how often it comes."""
-        sizes: list[list[tuple[int, int]]] = [[] for _ in range(self.count)]
+    def _stores(self) -> Iterator[TransferSize]:
+        """The least bytes of each store."""
         for tensor in self.problem.tensors:
             if tensor.made is not None:
-                stores = (each for each in (tensor.store, tensor.stored) if each)
-                sizes[tensor.made] += [(self._least_bytes(each), self.times[tensor.made]) for each in stores]
-        return list(accumulate(sizes, add, initial=list[tuple[int, int]]()))
+                for cycles in filter(None, (tensor.store, tensor.stored)):
+                    times = self.times[tensor.made]
+                    yield TransferSize(self._least_bytes(cycles), times, tensor.made + 1, tensor.made)
 
     def _least_bytes(self, cycles: int) -> int:
         """The least bytes of a transfer of so many cycles."""

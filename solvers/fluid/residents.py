@@ -36,8 +36,8 @@ class Residents:
     """The tracked tensors of every border."""
 
     def __init__(self, problem: FluidProblem) -> None:
-        self.problem, count = problem, len(problem.ops)
-        self.crossing = [_crossing(problem, border) for border in range(count + 1)]
+        self.problem = problem
+        self.crossing = _crossing(problem)
         """The largest first."""
         size = problem.followed_in or problem.capacity
         least = [0] * TRACKED + [size // part for part in FURTHER]
@@ -137,9 +137,13 @@ def _with_room(problem: FluidProblem, size: int) -> set[int]:
     return {name for name, (first, last) in lives.items() if max(needed[first : last + 1]) <= most}
 
 
-def _crossing(problem: FluidProblem, border: int) -> list[FluidTensor]:
-    crossing = [t for t in problem.tensors if t.last is not None and _first(t) < border <= t.last]
-    return sorted(crossing, key=lambda tensor: -tensor.bytes)
+def _crossing(problem: FluidProblem) -> list[list[FluidTensor]]:
+    found: list[list[FluidTensor]] = [[] for _ in range(len(problem.ops) + 1)]
+    for tensor in sorted(problem.tensors, key=lambda tensor: -tensor.bytes):
+        if tensor.last is not None:
+            for border in range(_first(tensor) + 1, tensor.last + 1):
+                found[border].append(tensor)
+    return found
 
 
 def _first(tensor: FluidTensor) -> int:

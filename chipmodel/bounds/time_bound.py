@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from chipmodel.bounds.cores import least_compute_cycles
 from chipmodel.bounds.program_windows import window_time_bound
 from chipmodel.cascades.accumulation import accumulating
 from chipmodel.hardware.chip import Chip
+from chipmodel.model.identity import Same
 from chipmodel.model.program import Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.time_bound import Binding, TimeBound, Unit, plan_space
@@ -45,6 +47,15 @@ def time_bound(
     On a chip with further memories all of them hold with the least costs of any memory, and also for a chip
     whose SharedMemory has the bytes of all of these: there transfers among them take no time.
     """
+    return _largest(Same(program), Same(chip), tuple(path.items()), cascades, inferences)
+
+
+@lru_cache(maxsize=4)
+def _largest(
+    same: Same[Program], on: Same[Chip], taken: tuple[tuple[str, str], ...], cascades: bool, inferences: int
+) -> TimeBound:
+    """Cached, as a plan is compared with it while another one is sought."""
+    program, chip, path = same.value, on.value, dict(taken)
     joined: TimeBound | None = None
     if chip.memories:
         size = chip.shared_memory.bytes + sum(memory.bytes for memory in chip.memories)

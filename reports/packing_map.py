@@ -9,13 +9,13 @@ from chipmodel.answers.packing import PackingAnswer
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.live_sets import thinned
 from reports.chart import NO_CHART, Chart
-from reports.colours import GREEN, ORANGE, VERMILION
+from reports.colours import ORANGE, SKY, VERMILION
 from reports.memory_chart import Category, MapBox, bytes_at, memory_chart
 from reports.words import count
 
 KINDS = {
-    "free": Category("free", "buffers", ORANGE),
-    "pinned": Category("pinned", "pinned", GREEN),
+    "free": Category("free", "buffers", SKY),
+    "pinned": Category("pinned", "pinned", ORANGE),
     "unplaceable": Category("unplaceable", "cannot be placed together", VERMILION),
 }
 MOST_BOXES = 4_000

@@ -42,7 +42,7 @@ def _promise(chip: Chip) -> str:
 
 
 def _short(each: NetworkClass) -> str:
-    return each.kind.replace("tensors ", "").replace("and in", "in").replace(" SharedMemory", "")
+    return each.kind.replace("tensors ", "").replace("and in", "in")
 
 
 if __name__ == "__main__":

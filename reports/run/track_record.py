@@ -85,7 +85,7 @@ def _basis(like: NetworkClass) -> str:
         return f"no error promised; {_networks(like)}, spread as on other boards"
     if not like.is_known:
         return f"no error promised; it has all of the {_networks(like)}"
-    unseen = f"; {plural(like.unseen, 'network')} of them unseen" if like.unseen else ""
+    unseen = f"; {plural(like.unseen, 'network')} predicted unseen" if like.unseen else ""
     return f"made for {SHARE:.0%} of further families, from {len(like.families)} with {like.kind}{unseen}"
 
 

@@ -325,4 +325,4 @@ def test_a_broken_rtl_is_noticed(
     text = (rtl / file).read_text()
     assert text.count(right) == 1
     (rtl / file).write_text(text.replace(right, wrong))
-    assert differences(BUILDS[name], rtl, tmp_path, 40)
+    assert differences(BUILDS[name], rtl, tmp_path, 80)

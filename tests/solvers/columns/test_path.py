@@ -28,7 +28,7 @@ PROGRAMS = {name: reuse(load(f"zoo:{name}"), "all") for name in PATHS}
 @settings(max_examples=4, deadline=None)
 @given(size=st.integers(1, 40).map(lambda part: 2048 * part), beyond=st.integers(0, 3))
 def test_a_limit_leaves_out_no_faster_path(name: str, chip: str, size: int, beyond: int) -> None:
-    """Those of ``fastest_path`` leave out hardly any, as what comes after a border is known only likely."""
+    """The limits of ``fastest_path`` too: what it answers is as fast as without any."""
     target, sought = load_chip(chip).with_memory(size), PlanChoices(NOT_WITHIN, keeps=False)
     made = listed_instance(PROGRAMS[name], target, PATHS[name], True, PlanWays(), 1, NO_DEADLINE, sought)
     assert made is not None
@@ -36,16 +36,14 @@ def test_a_limit_leaves_out_no_faster_path(name: str, chip: str, size: int, beyo
     search.run(NO_DEADLINE)
     first = search.found()
     quick = fastest_path(made.problem, made.columns)
-    assert (first is None) == (quick is None)
-    if first is None or quick is None:
+    assert (first and first.cycles) == (quick and quick.cycles)
+    if first is None:
         return
-    assert first.cycles <= quick.cycles <= first.cycles + first.cycles // 1000
     less = replace(made.problem, capacity=size * 15 // 16)
     known = fastest_path(less, made.columns)
     limits = PathLimits((first.cycles + first.cycles // (1 << 3 * beyond + 1),))
     after = fastest_path(less, made.columns, limits=limits, larger=quick)
-    assert (known is None) == (after is None)
-    assert known is None or after is None or abs(known.cycles - after.cycles) <= known.cycles // 1000
+    assert (known and known.cycles) == (after and after.cycles)
     limit = first.cycles - 2 + beyond
     limited = least_time(made.problem, made.columns, most=limit).cycles
     assert limited == first.cycles if beyond > 1 else limited > limit

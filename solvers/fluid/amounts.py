@@ -8,13 +8,9 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solvers.fluid.problem import FluidProblem, FluidTensor
-from solvers.fluid.residents import FURTHER, TRACKED, Residents
-
-Integers = NDArray[np.int64]
-
+from solvers.fluid.residents import FURTHER, TRACKED, Integers, Residents
 
 UNBOUNDED = 1 << 40
 """More bytes than there are."""

@@ -1,4 +1,4 @@
-"""Which tensors are in SharedMemory at a border, and what moves between two of them.
+"""Which tensors may be in SharedMemory at a border; the kernel finds what moves between two of them.
 
 A *border* lies between two runs. Where a plan has a border, all before it has ended and nothing after it has
 begun. There each tensor that crosses it is whole in SharedMemory, or it is loaded again later. Only the
@@ -37,21 +37,20 @@ class Residents:
 
     def __init__(self, problem: FluidProblem) -> None:
         self.problem = problem
-        self.crossing = _crossing(problem)
-        """The largest first."""
+        every = _crossing(problem)
         size = problem.followed_in or problem.capacity
         least = [0] * TRACKED + [size // part for part in FURTHER]
         staying = _with_room(problem, size)
         free = (
             [t for t in each if id(t) not in staying and not (problem.keeps and t.held is not None)]
-            for each in self.crossing
+            for each in every
         )
         self.tracked = [
             [t for t, size in zip(crossing, least, strict=False) if t.bytes > size] for crossing in free
         ]
         self.untracked = [
             {id(t): t for t in crossing if id(t) not in {*map(id, tracked)}}
-            for crossing, tracked in zip(self.crossing, self.tracked, strict=True)
+            for crossing, tracked in zip(every, self.tracked, strict=True)
         ]
         """The other tensors that cross each border, by identity."""
         self.written = [
@@ -59,21 +58,6 @@ class Residents:
             for border, tracked in enumerate(self.tracked)
         ]
         """Tracked tensors that may have been stored, and loaded for the reader before each border."""
-        self.reading: list[list[tuple[FluidTensor, int]]] = [[] for _ in problem.ops]
-        """For each run the tensors that it reads, and the cycles to load what it reads of them."""
-        self.making: list[list[FluidTensor]] = [[] for _ in problem.ops]
-        self.completing: list[list[FluidTensor]] = [[] for _ in problem.ops]
-        """For each run the results of the program that it completes."""
-        for tensor in problem.tensors:
-            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
-                self.reading[run].append((tensor, cycles))
-            if tensor.made is not None:
-                self.making[tensor.made].append(tensor)
-            if tensor.complete is not None and tensor.stored:
-                self.completing[tensor.complete].append(tensor)
-        results = (sum(tensor.stored for tensor in completed) for completed in self.completing)
-        self.results_before = list(accumulate(results, initial=0))
-        """DMA cycles to store the results that are complete before each border."""
 
     def sets(self, border: int) -> int:
         """Return how many numbers states of ``border`` may have."""
@@ -82,39 +66,38 @@ class Residents:
     @cached_property
     def arrays(self) -> tuple[Integers, ...]:
         """What the compiled kernel takes (``solvers/columns/residents.h``): facts of all tensors; then the
-        tensors that are tracked at each border, those that are not, and what each run reads, makes and
-        completes, each with where a border's or a run's own begin; last ``results_before``."""
-        number = {id(tensor): at for at, tensor in enumerate(self.problem.tensors)}
-        lists = (
-            [[(number[id(t)],) for t in tracked] for tracked in self.tracked],
-            [[(number[id(t)],) for t in untracked.values()] for untracked in self.untracked],
-            [
-                [(number[id(t)], cycles, 0 if run in t.absorbed else cycles) for t, cycles in reading]
-                for run, reading in enumerate(self.reading)
-            ],
-            [[(number[id(t)],) for t in made] for made in self.making],
-            [[(number[id(t)],) for t in completed] for completed in self.completing],
-        )
+        tensors that are tracked at each border, those that are not, what each run reads, with the cycles to
+        load it, and what it makes and completes, each with where a border's or a run's own begin; last the
+        DMA cycles to store the results that are complete before each border."""
+        tensors, runs = self.problem.tensors, range(len(self.problem.ops))
+        number = {id(tensor): at for at, tensor in enumerate(tensors)}
+        reads, made, completed = ([list[tuple[int, ...]]() for _ in runs] for _ in range(3))
+        results = [0] * len(runs)
+        for at, tensor in enumerate(tensors):
+            for run, cycles in zip(tensor.reads, tensor.loads, strict=True):
+                reads[run].append((at, cycles, 0 if run in tensor.absorbed else cycles))
+            if tensor.made is not None:
+                made[tensor.made].append((at,))
+            if tensor.complete is not None and tensor.stored:
+                completed[tensor.complete].append((at,))
+                results[tensor.complete] += tensor.stored
+        tracked = [[(number[id(tensor)],) for tensor in border] for border in self.tracked]
+        untracked = [[(number[id(tensor)],) for tensor in border.values()] for border in self.untracked]
+        lists = tracked, untracked, reads, made, completed
         rows = (_numbers([*chain(*chain(*each))]) for each in lists)
         begins = (_numbers([*accumulate(map(len, each), initial=0)]) for each in lists)
-        facts = _numbers([*chain(*map(_facts, self.problem.tensors))])
-        return facts, *chain(*zip(rows, begins, strict=True)), _numbers(self.results_before)
+        before = _numbers([*accumulate(results, initial=0)])
+        return _numbers([*chain(*map(_facts, tensors))]), *chain(*zip(rows, begins, strict=True)), before
 
 
 def _facts(tensor: FluidTensor) -> tuple[int, ...]:
     """The numbers of a tensor that the kernel takes; -1 for runs where there is none."""
-    runs = (tensor.complete, tensor.held, tensor.until)
-    return (
-        tensor.bytes,
-        -1 if tensor.made is None else tensor.made,
-        -1 if tensor.made is None and not tensor.reads else _first(tensor),
-        -1 if tensor.last is None else tensor.last,
-        tensor.store,
-        tensor.stored,
-        *(-1 if run is None else run for run in runs),
-        tensor.reads[0] if tensor.reads else UNREAD,
-        int(bool(tensor.reads or tensor.stored)),
-    )
+    first = _first(tensor) if tensor.reads else tensor.made
+    made, first, last = (-1 if run is None else run for run in (tensor.made, first, tensor.last))
+    later = (-1 if run is None else run for run in (tensor.complete, tensor.held, tensor.until))
+    read = tensor.reads[0] if tensor.reads else UNREAD
+    needed = int(bool(tensor.reads or tensor.stored))
+    return tensor.bytes, made, first, last, tensor.store, tensor.stored, *later, read, needed
 
 
 def _numbers(numbers: Sequence[int]) -> Integers:
@@ -138,6 +121,7 @@ def _with_room(problem: FluidProblem, size: int) -> set[int]:
 
 
 def _crossing(problem: FluidProblem) -> list[list[FluidTensor]]:
+    """The tensors that cross each border, the largest first."""
     found: list[list[FluidTensor]] = [[] for _ in range(len(problem.ops) + 1)]
     for tensor in sorted(problem.tensors, key=lambda tensor: -tensor.bytes):
         if tensor.last is not None:

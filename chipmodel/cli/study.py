@@ -105,6 +105,8 @@ def study(
     write_files(
         [(table_file, lambda: table_of_rows(rows, not no_times)), (json_file, lambda: json_text(document))]
     )
+    if html_file:
+        report(study_file, store_file).write(html_file)
 
     def words(console: Console) -> None:
         say(answer.headline())
@@ -112,8 +114,6 @@ def study(
             print_tables(page(answer.results), console)
 
     show(json_file, lambda: json_text(document), words)
-    if html_file:
-        report(study_file, store_file).write(html_file)
     if answer.stopped:
         remark("stopped; what is finished is stored: run it again to go on")
     return EXIT_DONE if answer.complete else EXIT_UNKNOWN

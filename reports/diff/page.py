@@ -25,7 +25,7 @@ def page(diff: RunDifference) -> TablePage:
     if any(a.settings[key] != b.settings[key] for key in ("workload", "chip")):
         on += f", and {b.settings['workload']} on {b.settings['chip']}"
     tables = (
-        PageTable("settings", "Settings that differ", ("setting", ">A", ">B"), setting_rows(diff)),
+        PageTable("settings", "Settings that differ", ("setting", "A", "B"), setting_rows(diff)),
         *(() if diff.same else _changes(diff)),
     )
     told = (f"A: {a.file}. B: {b.file}.", *sentences(diff))

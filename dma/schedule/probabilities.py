@@ -20,6 +20,11 @@ class BranchProbabilities:
     arms: Mapping[str, tuple[float, ...]]
     iterations: Mapping[str, tuple[tuple[int, float], ...]]
 
+    @property
+    def likely(self) -> dict[str, int]:
+        """The number of the arm that is as likely as all others together, of each ``if`` with such an arm."""
+        return {name: shares.index(max(shares)) for name, shares in self.arms.items() if max(shares) >= 0.5}
+
     def mean_iterations(self, loop: str) -> float:
         """The average number of iterations of one run of ``loop``."""
         return sum(iterations * chance for iterations, chance in self.iterations[loop])

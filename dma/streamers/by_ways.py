@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -20,7 +20,7 @@ from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
-from dma.streamers.idle_time import in_idle_time
+from dma.streamers.idle_time import Span, bytes_at_steps, in_idle_time, weight_spans
 from dma.streamers.ping_pong import TensorIssuer, stripes
 from dma.streamers.sync import one_buffer
 
@@ -114,8 +114,8 @@ def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
 def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], quarters: int) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
-    own = _bytes_at_steps(emission, _weight_spans(emission))
-    taken = _bytes_at_steps(emission, _spans(tensors, others))
+    own = bytes_at_steps(emission, weight_spans(emission))
+    taken = bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
     others = _earlier(memory, emission, others, left)
     spare = [max(0, more) * quarters // 4 for more in left]
@@ -125,18 +125,7 @@ def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], 
     return IssuePlan([*others, *issued], buffers)
 
 
-_Span = tuple[Interval, int]
-"""Steps for which so many bytes are taken."""
-
-
-def _weight_spans(emission: Emission) -> Iterator[_Span]:
-    """Those of the weights that steps read."""
-    for need in emission.needs:
-        if need.kind == "weights":
-            yield Interval(need.first, need.last + 1), need.bytes
-
-
-def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[_Span]:
+def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[Span]:
     """Those of all buffers but for those of weights."""
     positions = {name: [at for at, _ in touches] for name, touches in tensors.touches.items()}
     for transfer in issued:
@@ -144,14 +133,6 @@ def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[
     for name, spec in tensors.emission.buffers.items():
         if at := positions.get(name):
             yield Interval(min(at), max(at) + 1), spec.bytes
-
-
-def _bytes_at_steps(emission: Emission, spans: Iterable[_Span]) -> list[int]:
-    change = [0] * (len(emission.straight_chain) + 1)
-    for span, size in spans:
-        change[span.start] += size
-        change[span.stop] -= size
-    return list(accumulate(change))
 
 
 def _earlier(

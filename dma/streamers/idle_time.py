@@ -9,7 +9,7 @@ Source: chipmodel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -19,12 +19,17 @@ import numpy as np
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import WHOLE, by_channels
+from chipmodel.model.nesting import in_flight
 from chipmodel.model.program import Op, Program, ops
+from chipmodel.model.scopes import scopes
 from dma.schedule.forecast import ChainTransfer, TransferTimes
 from dma.schedule.operands import Emission, TransferNeed
+from dma.schedule.probabilities import branch_probabilities
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget
-from dma.streamers.weight_pipeline import Room, straight_chains
+from dma.streamers.likely_chains import LikelyChain, likely_chains
+from dma.streamers.weight_pipeline import Room, timed_chains
 from dma.streamers.weight_region import StepChain, WeightSlice, put_off
+from solvers.fluid.borders import NEVER
 
 SET_UPS = 4
 """Cycles of so many single bytes, in which a piece comes at least (assumed): each has a set-up."""
@@ -69,6 +74,13 @@ class _IdleTime:
         self.found: list[WeightPiece] = []
         self.least = SET_UPS * cycles(1)
         self.idle = self.idle_until()
+        self.ends, self.computed = chain.ends(), list(accumulate(chain.computes, initial=0))
+        arms = [arm.start - chain.first for arm in chain.arms]
+        self.branches = [
+            sorted(start for start, arm in zip(arms, chain.arms, strict=True) if each.first in arm)
+            for each in chain.slices
+        ]
+        """The steps with which the arms begin in which each slice is read."""
 
     def pieces(self) -> list[WeightPiece]:
         """Return them; see ``idle_pieces``."""
@@ -115,15 +127,25 @@ class _IdleTime:
         until, first = self.clock + cycles, max(first, here + 2 if self.stores[here] else 0)
         while self.slice < len(self.chain.slices):
             each = self.chain.slices[self.slice]
+            if each.first >= self.ends[here]:
+                return
             rest, all_cycles = each.bytes - self.loaded, self.cycles(each.bytes - self.loaded)
             waits = each.first - self.chain.first < first
-            idle = all_cycles if waits else until - max(self.engine, self.clock)
+            busy = max(self.engine, self.clock)
+            idle = min(all_cycles if waits else until - busy, self.before_branch(here) - busy)
             between = self.free[here : each.first - self.chain.first]
             room = int(between.min()) if len(between) else 0
             size = rest if rest <= room and all_cycles <= idle else self.part(min(rest, room), idle)
             if not size:
                 return
             self.load(here, size)
+
+    def before_branch(self, here: int) -> int:
+        """When a run comes to a branch after this step in which the next slice is read; never for none."""
+        for start in self.branches[self.slice]:
+            if start > here:
+                return self.clock + self.computed[start] - self.computed[here]
+        return NEVER
 
     def part(self, most: int, idle: int) -> int:
         """The bytes of a piece that comes in ``idle`` cycles; 0 for none."""
@@ -155,22 +177,59 @@ def in_idle_time(
     others: list[IssuedTransfer],
     room: Room,
 ) -> IssuePlan:
-    """Issue weights in pieces that keep no other transfer waiting (``dma.streamers.idle_time``)."""
+    """Issue weights in pieces that keep no other transfer waiting (``dma.streamers.idle_time``), where there
+    is time before likely arms that read them."""
     issued: list[IssuedTransfer] = []
     cycles, by_name = TransferTimes(memory.chip), _by_name(memory.program)
-    for needs, chain in straight_chains(memory.chip, emission, others, room):
+    root, room = scopes(emission.body).section, [*room]
+    own = bytes_at_steps(emission, weight_spans(emission))
+    chains = likely_chains(root, branch_probabilities(memory.program).likely)
+    asked = memory.chip, emission, others, room, [each.positions for each in chains]
+    for number, needs, whole in timed_chains(*asked):
+        chain = _beside_others(whole, chains[number], own, room)
         units = [_unit(memory.program, by_name[need.part.name]) or need.bytes for need in needs]
         pieces = idle_pieces(chain, units, partial(cycles, "weights"))
         sizes: list[list[int]] = [[] for _ in needs]
         for piece in pieces:
             sizes[piece.number].append(piece.bytes)
         made, cut = _cut(by_name, needs, chain, cycles, units, sizes)
-        positions = put_off(cut, [piece.position for piece in pieces])
-        issued += [
-            IssuedTransfer(need, need.buffer, position, need.first)
-            for need, position in zip(made, positions, strict=True)
-        ]
+        for need, here in zip(made, put_off(cut, [piece.position for piece in pieces]), strict=True):
+            issue = chains[number].positions[here - chain.first]
+            issued.append(IssuedTransfer(need, need.buffer, issue, need.first))
+            for span in in_flight(root, issue, need.first) if chain.arms else ():
+                for at in range(span.start, span.stop):
+                    room[at] -= need.bytes
     return IssuePlan(issued, {})
+
+
+Span = tuple[Interval, int]
+"""Steps for which so many bytes are taken."""
+
+
+def weight_spans(emission: Emission) -> Iterator[Span]:
+    """Yield those of the weights that steps read."""
+    for need in emission.needs:
+        if need.kind == "weights":
+            yield Interval(need.first, need.last + 1), need.bytes
+
+
+def bytes_at_steps(emission: Emission, spans: Iterable[Span]) -> list[int]:
+    """Return the bytes that all ``spans`` take at each step."""
+    change = [0] * (len(emission.straight_chain) + 1)
+    for span, size in spans:
+        change[span.start] += size
+        change[span.stop] -= size
+    return list(accumulate(change))
+
+
+def _beside_others(chain: StepChain, likely: LikelyChain, own: Room, room: Room) -> StepChain:
+    """The chain with its arms; before a branch there is no more room than in the arms beside it."""
+    rooms = [*chain.room]
+    for before, arm in likely.beside:
+        left = min((room[at] - own[at] for at in range(arm.start, arm.stop)), default=rooms[before])
+        rooms[before] = min(rooms[before], own[likely.positions[before]] + left)
+    arms = tuple(Interval(chain.first + arm.start, chain.first + arm.stop) for arm in likely.arms)
+    return replace(chain, room=tuple(rooms), arms=arms)
 
 
 def _cut(

@@ -15,14 +15,15 @@ Source: the edge-framework patent (CN, 2021), weight pipeline (docs/references.m
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.planner_table import whole_setting
 from chipmodel.model.program import Op, Program, ops
-from chipmodel.model.schedule import Late, Schedule, Step, steps
+from chipmodel.model.schedule import Late, Schedule, steps
 from dma.residency.greedy import Reserve
 from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer, TransferTimes, late_weights
@@ -130,29 +131,46 @@ def issued_weights(
 
 def straight_chains(
     chip: Chip, emission: Emission, fixed: list[IssuedTransfer], room: Room
-) -> Iterable[tuple[list[TransferNeed], StepChain]]:
-    """Return the straight chains that read weights: the needs of these, and the run's timing."""
-    inside: dict[int, list[Step]] = defaultdict(list)
-    for step in steps(emission.body):
-        inside[emission.straight_chain[step.position]].append(step)
+) -> Iterator[tuple[list[TransferNeed], StepChain]]:
+    """Yield the straight chains that read weights: the needs of these, and the run's timing."""
+    positions = range(len(emission.straight_chain))
+    regions = [list(group) for _, group in groupby(positions, emission.straight_chain.__getitem__)]
+    for _, needs, chain in timed_chains(chip, emission, fixed, room, regions):
+        yield needs, chain
+
+
+def timed_chains(
+    chip: Chip,
+    emission: Emission,
+    fixed: list[IssuedTransfer],
+    room: Room,
+    chains: Sequence[Sequence[int]],
+) -> Iterator[tuple[int, list[TransferNeed], StepChain]]:
+    """Yield the number, needs and timing of those of ``chains`` that read weights, by the positions of their
+    steps. Steps are numbered from the position of the first one on."""
+    number_of = {at: number for number, positions in enumerate(chains) for at in positions}
+    place = {at: here for positions in chains for here, at in enumerate(positions, positions[0])}
+    listed, cycles = list(steps(emission.body)), TransferTimes(chip)
     needs: dict[int, list[TransferNeed]] = defaultdict(list)
     weights = (need for need in emission.needs if need.kind == "weights")
     for need in sorted(weights, key=lambda need: need.first):
-        needs[emission.straight_chain[need.first]].append(need)
-    cycles = TransferTimes(chip)
+        needs[number_of[need.first]].append(need)
     transfers: dict[int, list[ChainTransfer]] = defaultdict(list)
     for issued in fixed:
-        need = issued.need
-        transfer = ChainTransfer(need.direction, issued.issue, issued.due, cycles.of(need))
-        transfers[emission.straight_chain[issued.issue]].append(transfer)
-    for number, group in needs.items():
+        need, issue, due = issued.need, place[issued.issue], place[issued.due]
+        transfer = ChainTransfer(need.direction, issue, due, cycles.of(need))
+        transfers[number_of[issued.issue]].append(transfer)
+    for number in sorted(needs):
         yield (
-            group,
+            number,
+            needs[number],
             StepChain(
-                first=inside[number][0].position,
-                computes=tuple(step.cycles for step in inside[number]),
-                room=tuple(room[step.position] for step in inside[number]),
-                slices=tuple(WeightSlice(n.bytes, n.first, n.last, cycles.of(n)) for n in group),
+                first=chains[number][0],
+                computes=tuple(listed[at].cycles for at in chains[number]),
+                room=tuple(room[at] for at in chains[number]),
+                slices=tuple(
+                    WeightSlice(n.bytes, place[n.first], place[n.last], cycles.of(n)) for n in needs[number]
+                ),
                 fixed=tuple(transfers[number]),
             ),
         )

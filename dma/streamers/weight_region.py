@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from chipmodel.geometry.interval import Interval
 from chipmodel.records import dataclass
 from dma.schedule.forecast import ChainForecast, ChainTransfer, forecast
 
@@ -29,10 +30,11 @@ class WeightSlice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepChain:
-    """Steps ``first``, ``first + 1`` ... of ``computes`` cycles, without a branch or loop between them.
+    """Steps ``first``, ``first + 1`` ... of ``computes`` cycles, without a loop between them.
 
     ``room`` are the bytes that each step leaves for weights; a slice may exceed them at the steps that read
-    it. ``fixed`` transfers are decided already and go before weights of the same positions.
+    it. ``fixed`` transfers are decided already and go before weights of the same positions. Steps of ``arms``
+    load nothing that is read outside of them, as a run may take another arm.
     """
 
     first: int
@@ -40,6 +42,16 @@ class StepChain:
     room: tuple[int, ...]
     slices: tuple[WeightSlice, ...]
     fixed: tuple[ChainTransfer, ...]
+    arms: tuple[Interval, ...] = ()
+    """Inner ones before those around them."""
+
+    def ends(self) -> list[int]:
+        """For each step the one before which whatever it loads is read."""
+        count = len(self.computes)
+        found = [self.first + count] * count
+        for arm in reversed(self.arms):
+            found[arm.start - self.first : arm.stop - self.first] = [arm.stop] * len(arm)
+        return found
 
 
 def issue_positions(chain: StepChain, jitter: int = 0) -> list[int]:
@@ -149,6 +161,7 @@ class _LatestPositions:
         times = zip(timing.ends[count:], timing.reached[count:], strict=True)
         self.deadlines = [max(end, reached - jitter) for end, reached in times]
         self.free = list(accumulate(self.fixed, self.after, initial=0))
+        self.ends = chain.ends()
         self.awaited: dict[int, int] = {}
         for move, limit in zip(self.fixed, self.limits, strict=True):
             if move.direction == "load" and move.issue < move.due:
@@ -209,6 +222,8 @@ class _LatestPositions:
         """Issue the current slice ``here``, at the time ``issued``, and return whether that is in time."""
         index = self.slice
         begin = min(self.latest, self.deadlines[index]) - self.chain.slices[index].cycles
+        if self.chain.slices[index].first >= self.ends[here - self.chain.first]:
+            return False
         if self.left > self.most[index] or begin < max(issued, self.free[self.left]):
             return False
         self.result[index] = here

@@ -6,6 +6,7 @@ list alone: the ladder's, and those of one plan that are given.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,7 +27,7 @@ from chipmodel.bounds.fluid import (
 )
 from chipmodel.bounds.program_windows import LeastTransferCosts
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import If, Op, Program
+from chipmodel.model.program import If, Loop, Node, Op, Program
 from chipmodel.model.schedule import Traffic
 from chipmodel.model.short_path import short_path
 from chipmodel.model.time_bound import LISTED, TimeBound
@@ -208,15 +209,28 @@ MOST_PATHS = 8
 
 
 def paths_through_arms(program: Program, path: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return a path through each arm, but for those that are inside of arms that ``path`` does not take."""
+    """Return paths that together run all arms, or the first of many: ``path``, and others that take at each
+    branch the next of its arms."""
     inner = [node for node in program.nodes() if not isinstance(node, Op)]
     first = {
         node.name: path.get(node.name, node.arms[0].name if isinstance(node, If) else str(node.iterations))
         for node in inner
     }
-    arms = ((node.name, arm.name) for node in inner if isinstance(node, If) for arm in node.arms)
-    others = [{**first, name: arm} for name, arm in arms if first[name] != arm]
-    return [first, *others][:MOST_PATHS]
+    return [{**first, **arms} for arms in _arms_of(program.body, first)[:MOST_PATHS]]
+
+
+def _arms_of(body: Sequence[Node], first: Mapping[str, str]) -> list[dict[str, str]]:
+    """Arms of all branches in a body that together run each of them; those of ``first`` are the first."""
+    nodes = [_arms_through(node, first) for node in body if not isinstance(node, Op)]
+    longest = max(map(len, nodes), default=1)
+    return [dict(ChainMap(*(arms[at if at < len(arms) else 0] for arms in nodes))) for at in range(longest)]
+
+
+def _arms_through(node: If | Loop, first: Mapping[str, str]) -> list[dict[str, str]]:
+    if isinstance(node, Loop):
+        return _arms_of(node.body, first)
+    arms = sorted(node.arms, key=lambda arm: arm.name != first[node.name])
+    return [{node.name: arm.name, **inner} for arm in arms for inner in _arms_of(arm.body, first)]
 
 
 def named_tensors(program: Program, made: ListedInstance, within: Mapping[str, str]) -> dict[int, str]:

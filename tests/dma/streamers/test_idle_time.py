@@ -6,9 +6,10 @@ from itertools import accumulate
 
 from hypothesis import given, strategies as st
 
+from chipmodel.geometry.interval import Interval
 from dma.schedule.forecast import ChainTransfer
 from dma.streamers.idle_time import WeightPiece, idle_pieces
-from dma.streamers.weight_region import StepChain, WeightSlice, forecast_of
+from dma.streamers.weight_region import StepChain, WeightSlice, forecast_of, put_off
 
 SET_UP = 3
 
@@ -40,7 +41,9 @@ def chains(draw: st.DrawFn) -> StepChain:
         )
     room = [draw(st.integers(0, 80)) + sizes.get(step, 0) for step in range(count)]
     computes = [draw(st.integers(1, 60)) for _ in range(count)]
-    return chain(computes, room, [(sizes[first], first) for first in firsts], fixed)
+    made = chain(computes, room, [(sizes[first], first) for first in firsts], fixed)
+    start, stop = sorted((draw(steps), draw(steps)))
+    return replace(made, arms=(Interval(start, stop),) if start < stop else ())
 
 
 def in_pieces(made: StepChain, pieces: list[WeightPiece]) -> StepChain:
@@ -53,7 +56,8 @@ def in_pieces(made: StepChain, pieces: list[WeightPiece]) -> StepChain:
 
 @given(chains())
 def test_pieces_are_complete_have_room_and_delay_nothing(made: StepChain) -> None:
-    """No step ends later than where each slice is loaded by the step that reads it."""
+    """No step ends later than where each slice is loaded by the step that reads it. No step of an arm loads
+    what is read after it, also where loads are put off."""
     pieces = idle_pieces(made, [4] * len(made.slices), cycles)
     sizes: defaultdict[int, int] = defaultdict(int)
     taken = [0] * (len(made.computes) + 1)
@@ -64,8 +68,15 @@ def test_pieces_are_complete_have_room_and_delay_nothing(made: StepChain) -> Non
         taken[made.slices[piece.number].first + 1] -= piece.bytes
     assert [sizes[number] for number in range(len(made.slices))] == [each.bytes for each in made.slices]
     assert all(size <= room for size, room in zip(accumulate(taken), made.room, strict=False))
+    cut = in_pieces(made, pieces)
+    for positions in (
+        [piece.position for piece in pieces],
+        put_off(cut, [piece.position for piece in pieces]),
+    ):
+        for at, each in zip(positions, cut.slices, strict=True):
+            assert at <= each.first < made.ends()[at]
     late = forecast_of(made, [each.first for each in made.slices])
-    found = forecast_of(in_pieces(made, pieces), [piece.position for piece in pieces])
+    found = forecast_of(cut, [piece.position for piece in pieces])
     assert found.end <= late.end
     assert all(one <= other for one, other in zip(found.starts, late.starts, strict=True))
 
@@ -79,3 +90,33 @@ def test_a_slice_goes_on_in_the_next_idle_time() -> None:
 def test_a_piece_that_is_hardly_more_than_its_set_up_is_not_made() -> None:
     made = chain([8, 30, 5], [100] * 3, [(20, 2)], [ChainTransfer("load", 1, 1, 10)])
     assert idle_pieces(made, [1], cycles) == [WeightPiece(0, 20, 1)]
+
+
+BRANCH = Interval(1, 3)
+"""The steps of an arm between one step and two others."""
+
+
+def in_arm(computes: list[int], slices: list[tuple[int, int]]) -> StepChain:
+    return replace(chain(computes, [100] * 5, slices, []), arms=(BRANCH,))
+
+
+def test_an_arm_has_what_comes_before_its_branch_and_loads_the_rest_itself() -> None:
+    """There are 30 cycles before the arm, of which a transfer takes 3 beside those of its bytes."""
+    assert idle_pieces(in_arm([30, 9, 9, 9, 9], [(20, 1)]), [1], cycles) == [WeightPiece(0, 20, 0)]
+    pieces = [WeightPiece(0, 27, 0), WeightPiece(0, 13, 1)]
+    assert idle_pieces(in_arm([30, 9, 9, 9, 9], [(40, 1)]), [1], cycles) == pieces
+
+
+def test_an_arm_loads_nothing_that_is_read_after_it() -> None:
+    """The step before the branch may, for which no branch is between it and what it loads for."""
+    assert idle_pieces(in_arm([0, 50, 50, 50, 9], [(40, 3)]), [1], cycles) == [WeightPiece(0, 40, 0)]
+    made = replace(in_arm([9, 50, 50, 50, 9], [(40, 3)]), room=(0, 100, 100, 100, 100))
+    assert idle_pieces(made, [1], cycles) == [WeightPiece(0, 40, 3)]
+    assert put_off(made, [3]) == [3]
+
+
+def test_a_load_is_put_off_to_a_step_that_every_path_runs() -> None:
+    """It could come in the arm, which takes as long as ten such loads, but a run may take another one."""
+    made = in_arm([9, 500, 9, 9, 9], [(40, 3)])
+    assert put_off(made, [0]) == [0]
+    assert put_off(replace(made, arms=()), [0]) == [1]

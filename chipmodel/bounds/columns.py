@@ -115,13 +115,13 @@ def listed_instance(
 
 
 class FastestWays(NamedTuple):
-    """The ways of fastest paths for so many ``bytes`` of SharedMemory, and the cycles of these paths."""
+    """The ways of fastest paths for so many ``bytes`` of SharedMemory, and the cycles of the first one."""
 
     bytes: int
     cycles: int
     ways: tuple[ChosenWay, ...]
     alone: int = NEVER
-    """Cycles of paths of single ops, if they are known."""
+    """Those of a path of single ops, if they are known."""
 
 
 Proposals = Callable[[FluidProblem, ListedWays], Iterator[FastestPath]]
@@ -199,8 +199,8 @@ def ways_of(
             found |= dict.fromkeys(chosen.ops, chosen) if found.keys().isdisjoint(chosen.ops) else {}
     if not found:
         return None
-    known = [(fastest.cycles, fastest.alone) if fastest else (NEVER, NEVER) for *_, fastest in paths]
-    cycles, alone = map(sum, zip(*known, strict=True))
+    *_, likely = paths[0]
+    cycles, alone = (likely.cycles, likely.alone) if likely else (NEVER, NEVER)
     return FastestWays(size, cycles, tuple({id(way): way for way in found.values()}.values()), alone)
 
 

@@ -1,8 +1,9 @@
 """A plan with cascades or without: in the ways of the fastest paths, or by a streamer that the user names.
 
 A streamer that knows no paths has the cascades of the fastest one, and none, and the faster plan is kept.
-Programs with loops or branches have a rival without paths, which know no weights that stay for all
-iterations; so do those that no path plans, or whose plan takes much longer than its path.
+Programs with loops have a rival without paths, which know no weights that stay for all iterations; so do
+those that no path plans, or whose plan takes longer than its path: much longer, or with branches a little, as
+tensors that several arms use are in one of both memories all the time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.errors import BadInput, DoesNotFit, TimeIsOver
 from chipmodel.files.suggestions import suggest
 from chipmodel.hardware.chip import Chip
-from chipmodel.model.program import Program
+from chipmodel.model.program import Loop, Program
 from chipmodel.pipeline.by_ways import cascades_by_ways, plan_by_ways, plan_in_these
 from chipmodel.pipeline.choices import CASCADE_AUTO, CASCADE_OFF, VENDOR_STREAMER
 from chipmodel.pipeline.exact import plan_exactly
@@ -37,11 +38,11 @@ from dma.streamers import vendor
 from dma.streamers.by_ways import program_in_ways
 
 NEAR = 1.05
-"""How many times the cycles of a bound for any plan those of a plan may be that is not worth a search
-(assumed)."""
+"""How many times the cycles of a bound for any plan, or of its path through branches, those of a plan may be
+that is not worth a search (assumed)."""
 LOST = 1.5
-"""The same of the cycles of its path, for which there is no rival: an op that is not listed, such as a layer
-that runs backwards, may take much longer than a path says (assumed)."""
+"""The same of its path in a program without branches: an op that is not listed, such as a layer that runs
+backwards, may take much longer than a path says (assumed)."""
 QUICK_OPS = 150
 """Ops of a program for which a fastest path is found whatever time is left: some seconds, without which plans
 in little memory may take more than twice the cycles."""
@@ -54,8 +55,9 @@ def plan_with_cascades(request: PlanRequest, path: Mapping[str, str] | None) -> 
     and BadInput for names of ops that cannot be a cascade."""
     if request.cascade in (CASCADE_AUTO, CASCADE_OFF):
         found = _along_paths(request, path)
-        straight = request.program.is_straight and request.recompute is None
-        if found and straight and not _is_lost(found):
+        repeats = any(isinstance(node, Loop) for node in request.program.nodes())
+        most = LOST if request.program.is_straight else NEAR
+        if found and not repeats and request.recompute is None and not _is_lost(found, most):
             return found
         programs = _others(request, path)
     else:
@@ -110,10 +112,10 @@ def _by_ways(request: PlanRequest, path: Mapping[str, str]) -> Planned | None:
     return min(plans, key=lambda each: rank(request, path, each), default=None)
 
 
-def _is_lost(planned: Planned) -> bool:
-    """Whether a plan takes much longer than the path in whose ways it is."""
+def _is_lost(planned: Planned, most: float) -> bool:
+    """Whether a plan takes more than so many times the cycles of the path in whose ways it is."""
     cycles, of_path = planned.trace.cycles if planned.trace else 0, planned.path_cycles
-    return of_path is not None and cycles > LOST * of_path
+    return of_path is not None and cycles > most * of_path
 
 
 def _unhurried(request: PlanRequest) -> PlanRequest:

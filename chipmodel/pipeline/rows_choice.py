@@ -15,7 +15,7 @@ from dataclasses import replace
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.errors import DoesNotFit
 from chipmodel.geometry.rounding import smaller_sizes
-from chipmodel.model.program import Program
+from chipmodel.model.program import Loop, Program
 from chipmodel.pipeline.cascade_search import NEAR, plan_with_cascades
 from chipmodel.pipeline.choices import CASCADE_AUTO, VENDOR_STREAMER
 from chipmodel.pipeline.request import Planned, PlanRequest
@@ -47,7 +47,7 @@ def plan_with_stripes(request: PlanRequest, path: Mapping[str, str] | None) -> P
     portfolio = streamer_named(request.streamer)
     if best and portfolio.paths:
         portfolio = replace(portfolio, candidates=LARGE_SLICES)
-    sought = _is_short(request, best) and not (best and path is not None and _is_near(request, path, best))
+    sought = _is_short(request, best) and not (best and _is_near(request, best))
     for program in _by_rows(request) if sought else ():
         if request.deadline.ends("further ops in place by rows"):
             break
@@ -73,11 +73,12 @@ def _is_short(request: PlanRequest, found: Planned | None) -> bool:
     return lacks or comfortable_memory(request.program) > size
 
 
-def _is_near(request: PlanRequest, path: Mapping[str, str], best: Planned) -> bool:
-    """Whether a straight program's plan along a fastest path takes hardly more cycles than any plan must."""
-    if best.trace is None or not request.program.is_straight or not streamer_named(request.streamer).paths:
+def _is_near(request: PlanRequest, best: Planned) -> bool:
+    """Whether a plan along a fastest path takes hardly more cycles than any plan must."""
+    repeats = any(isinstance(node, Loop) for node in request.program.nodes())
+    if best.trace is None or repeats or not streamer_named(request.streamer).paths:
         return False
-    bound = time_bound(request.program, request.chip, path, cascades=True)
+    bound = time_bound(request.program, request.chip, best.trace.path, cascades=True)
     return best.trace.cycles <= NEAR * bound.cycles
 
 

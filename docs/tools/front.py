@@ -74,7 +74,7 @@ ROWS = {
     ),
     "merge": Row(
         "Algorithm 2: branch merging",
-        f"chipmodel compare {CAMERA} --packers large-first --merges none,unified-block",
+        f"chipmodel compare {CAMERA} --packers large-first --merges none,unified-block --streamer ping-pong",
         r"none +large-first +([\d,]+).*unified-block +large-first +([\d,]+)",
         "{0} → {1} B",
     ),
@@ -92,7 +92,7 @@ ROWS = {
     ),
     "merging": Row(
         "Exact merging, with proof",
-        f"chipmodel compare {CAMERA} --packers cp-sat --merges none,unified-block,exact",
+        f"chipmodel compare {CAMERA} --packers cp-sat --merges none,unified-block,exact --streamer ping-pong",
         r"none +cp-sat +([\d,]+).*block +cp-sat +([\d,]+).*exact +exact +([\d,]+) +[\d.]+% +(optimal)",
         "{0} → {1} → {2} B, {3}",
     ),

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Chip
@@ -29,7 +28,7 @@ from dma.residency.tiling import least_weights, slice_bytes, sliced
 from dma.schedule.forecast import ChainTransfer, TransferTimes, late_weights
 from dma.schedule.operands import Emission, TransferNeed
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
-from dma.streamers.ping_pong import TensorIssuer, stripes
+from dma.streamers.ping_pong import TensorIssuer, extents, stripes
 from dma.streamers.weight_region import StepChain, WeightSlice, issue_positions
 
 NAME = "weight-pipeline"
@@ -122,21 +121,12 @@ def issued_weights(
     positions: Callable[[StepChain], Sequence[int]],
 ) -> list[IssuedTransfer]:
     """Return the loads of all weights, each issued at the one of ``positions`` that belongs to its slice."""
+    regions = [range(span.start, span.stop) for span in extents(emission.straight_chain).values()]
     return [
         IssuedTransfer(need, need.buffer, position, need.first)
-        for needs, chain in straight_chains(memory.chip, emission, others, room)
+        for _, needs, chain in timed_chains(memory.chip, emission, others, room, regions)
         for need, position in zip(needs, positions(chain), strict=True)
     ]
-
-
-def straight_chains(
-    chip: Chip, emission: Emission, fixed: list[IssuedTransfer], room: Room
-) -> Iterator[tuple[list[TransferNeed], StepChain]]:
-    """Yield the straight chains that read weights: the needs of these, and the run's timing."""
-    positions = range(len(emission.straight_chain))
-    regions = [list(group) for _, group in groupby(positions, emission.straight_chain.__getitem__)]
-    for _, needs, chain in timed_chains(chip, emission, fixed, room, regions):
-        yield needs, chain
 
 
 def timed_chains(

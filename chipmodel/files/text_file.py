@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os import fstat
 from pathlib import Path
 
 from chipmodel.errors import BadInput, Place
@@ -16,10 +17,17 @@ MODELS = {".onnx": "an ONNX model", ".tflite": "a TensorFlow Lite model"}
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file. Raises ``BadInput`` where it is missing, unreadable, too large or no text."""
+    return decoded(read_bytes(path, MAX_FILE_BYTES), str(path))
+
+
+def read_bytes(path: Path, most: int, too_large: str = "check that this is the file you meant") -> bytes:
+    """The bytes of a file. Raises ``BadInput`` where it is missing or unreadable and, with the hint
+    ``too_large``, where it has more than ``most``."""
     where = Place(str(path))
     try:
         with path.open("rb") as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
+            size = max(MAX_FILE_BYTES, fstat(stream.fileno()).st_size)
+            raw = stream.read(size + 1) if size <= most else None
     except FileNotFoundError:
         raise BadInput("no such file", where=where, hint="check the path and the spelling") from None
     except IsADirectoryError:
@@ -29,10 +37,9 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"the file cannot be read: {reason}", where=where, hint="check the path") from None
-    if len(raw) > MAX_FILE_BYTES:
-        what = f"the file is larger than {MAX_FILE_BYTES >> 20} MiB"
-        raise BadInput(what, where=where, hint="check that this is the file you meant")
-    return decoded(raw, str(path))
+    if raw is None or len(raw) > most:
+        raise BadInput(f"the file is larger than {most >> 20} MiB", where=where, hint=too_large)
+    return raw
 
 
 def decoded(raw: bytes, file: str) -> str:

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 
 from chipmodel.errors import BadInput
+from chipmodel.files.text_file import read_bytes
 from workloads.build.element_types import FLOATS
 from workloads.build.shapes import zero_channels
 from workloads.from_onnx.graph import LIMIT, Fact
@@ -25,6 +26,7 @@ from workloads.from_onnx.onnx_package import (
 PROTOBUF_LIMIT = (1 << 31) - 1
 """Most bytes of a message in protobuf: https://protobuf.dev/programming-guides/proto-limits/."""
 
+EXTERNAL_DATA = "save the model with external data: onnx.save(model, path, save_as_external_data=True)"
 MAX_INLINED_NODES = 50_000
 """Nodes of a model with its functions inlined: the largest exported networks have some ten thousand. A plan
 takes some 5 KB of memory and 0.5 ms per node, so that a file of 2 KB takes neither a gigabyte nor minutes."""
@@ -37,7 +39,10 @@ def read_model(path: Path) -> ModelProto:
 
     Raises BadInput where there is no such file, or it is no ONNX model.
     """
-    return parse_model(_read_bytes(path))
+    data = read_bytes(path, PROTOBUF_LIMIT, EXTERNAL_DATA)
+    if not data:
+        raise BadInput("the file is empty", hint="copy or export the file again")
+    return parse_model(data)
 
 
 def parse_model(data: bytes) -> ModelProto:
@@ -71,22 +76,6 @@ def _check_names(model: ModelProto) -> None:
 def not_text() -> BadInput:
     """The error for a name that is not UTF-8."""
     return BadInput("the model has a name that is not UTF-8", hint="the file is damaged; export it again")
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        size = path.stat().st_size
-        if size > PROTOBUF_LIMIT:
-            what = f"the file has {size} bytes; protobuf reads at most {PROTOBUF_LIMIT}"
-            hint = "save the model with external data: onnx.save(model, path, save_as_external_data=True)"
-            raise BadInput(what, hint=hint)
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"cannot read the model: {reason}", hint="give the path of an .onnx file") from None
-    if not data:
-        raise BadInput("the file is empty", hint="copy or export the file again")
-    return data
 
 
 def _inlined(model: ModelProto) -> ModelProto:

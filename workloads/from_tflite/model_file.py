@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chipmodel.errors import BadInput, Place
+from chipmodel.files.text_file import read_bytes
 from chipmodel.records import dataclass
 from workloads.build.element_types import NUMPY_OF_TYPE, TYPE_BITS
 from workloads.build.shapes import zero_channels
@@ -124,7 +125,10 @@ class TfliteModel:
 
 def read_model(path: Path, where: Place) -> TfliteModel:
     """The model in ``path``. Raises BadInput where there is no such file, or it is damaged."""
-    return parse_model(_read_bytes(path, where), where)
+    data = read_bytes(path, MOST_BYTES)
+    if not data:
+        raise BadInput("the file is empty", where=where, hint=EXPORT_AGAIN)
+    return parse_model(data, where)
 
 
 def parse_model(data: bytes, where: Place) -> TfliteModel:
@@ -138,22 +142,6 @@ def parse_model(data: bytes, where: Place) -> TfliteModel:
         raise
     except DAMAGE:
         raise reader.damaged("one of its references leads nowhere") from None
-
-
-def _read_bytes(path: Path, where: Place) -> bytes:
-    hint = "give the path of a .tflite file"
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            what = f"the file has {size} bytes, a flatbuffer at most {MOST_BYTES}"
-            raise BadInput(what, where=where, hint=hint)
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"cannot read the model: {reason}", where=where, hint=hint) from None
-    if not data:
-        raise BadInput("the file is empty", where=where, hint=EXPORT_AGAIN)
-    return data
 
 
 @dataclass(slots=True)

@@ -57,7 +57,7 @@ def test_a_file_that_is_no_model(data: bytes, message: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["missing.onnx", "", "no/such/folder/net.onnx", "a\0b.onnx"])
 def test_a_path_that_is_no_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"cannot read the model(?s:.)*hint: "):
+    with pytest.raises(BadInput, match=r"(no such|a directory|cannot be read)(?s:.)*hint: "):
         load_onnx(tmp_path / name)
 
 
@@ -65,7 +65,7 @@ def test_a_file_larger_than_protobuf_takes(tmp_path: Path) -> None:
     path = tmp_path / "large.onnx"
     with path.open("wb") as stream:
         stream.truncate(1 << 31)
-    with pytest.raises(BadInput, match=r"2147483648 bytes(?s:.)*external data"):
+    with pytest.raises(BadInput, match=r"larger than 2047 MiB(?s:.)*external data"):
         load_onnx(path)
 
 

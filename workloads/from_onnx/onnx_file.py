@@ -88,21 +88,15 @@ def _inlined(model: ModelProto) -> ModelProto:
 
 
 def _check_functions(model: ModelProto) -> None:
-    """Refuse a function that calls itself, and functions in functions that are too many nodes once inlined:
-    onnx would inline them until the stack or the memory overflows."""
-    if not model.functions:
-        return
+    """Refuse functions in functions that are too many nodes once inlined: onnx would inline them until the
+    memory overflows. It refuses itself those that call themselves."""
     networkx = module("networkx")
     calls = {(f.domain, f.name): list(_called(f.node)) for f in model.functions}
     graph = networkx.DiGraph((name, each) for name, called in calls.items() for each in called)
-    for domain, name in calls:
-        with suppress(networkx.NetworkXNoCycle, networkx.NetworkXError):
-            networkx.find_cycle(graph, (domain, name))
-            what = f"the local function {domain}.{name} calls itself, perhaps through others"
-            raise BadInput(what, hint="export the model without local functions")
     sizes: dict[tuple[str, str], int] = {}
-    for name in reversed(list(networkx.topological_sort(graph))):
-        sizes[name] = sum(sizes[each] for each in calls[name]) if name in calls else 1
+    with suppress(networkx.NetworkXUnfeasible):
+        for name in reversed(list(networkx.topological_sort(graph))):
+            sizes[name] = sum(sizes[each] for each in calls[name]) if name in calls else 1
     count = sum(sizes.get(each, 1) for each in _called(model.graph.node))
     if count > MAX_INLINED_NODES:
         what = f"the model has {count:,} nodes once its local functions are inlined"

@@ -73,8 +73,7 @@ class Inference:
                 control(self, node)
                 continue
             plain = self._cast(node) if node.op == "CastLike" and not node.domain else node
-            if not self._fold(plain):
-                self._infer(plain)
+            self._infer(plain)
 
     def _cast(self, node: OnnxNode) -> OnnxNode:
         """The Cast that a CastLike is."""
@@ -82,20 +81,15 @@ class Inference:
         return replace(node, op="Cast", inputs=node.inputs[:1], attributes=attributes, stored=())
 
     def inside(self, graph: GraphProto) -> Inference:
-        """An inference for a sub-graph, which shares all facts with this one."""
-        self.declare(graph)
-        return replace(self, nodes=[])
-
-    def declare(self, graph: GraphProto) -> None:
-        """Add the facts of a sub-graph's initializers, and what it declares of its tensors."""
+        """An inference for a sub-graph, which shares all facts with this one, also of its initializers."""
         self.facts.update({fact.name: fact for fact in stored(graph, self.folder)})
         self.declared.update(declarations(graph, {}))
+        return replace(self, nodes=[])
 
     def alias(self, node: OnnxNode, inner: str, name: str) -> None:
         """Let ``name`` be the tensor ``inner``, which is known."""
         identity = OnnxNode(f"{node.name}.{name}", "Identity", "", (inner,), (name,), {})
-        if not self._fold(identity):
-            self._infer(identity)
+        self._infer(identity)
 
     def approximate(self, node: OnnxNode, what: str) -> None:
         """Note what is only approximated; with ``strict``, refuse it."""
@@ -121,45 +115,6 @@ class Inference:
 
     # -- constants -----------------------------------------------------------------------------
 
-    def _fold(self, node: OnnxNode) -> bool:
-        """Whether all outputs of ``node`` are constants, whose facts are then added."""
-        if node.op in NEVER_FOLDED:
-            return False
-        if node.op == "Constant" and not node.domain:
-            self._constant(node)
-            return True
-        fact = folded_without_values(node, self.facts)
-        if fact is not None:
-            self.facts[fact.name] = fact
-            return True
-        inputs = [self.facts[name] for name in node.reads]
-        if not all(fact.constant for fact in inputs):
-            return False
-        shapes = self._constant_shapes(node)
-        source = inputs[0] if inputs and node.op in VIEWS_OF_CONSTANTS else None
-        for name, (shape, element, array) in shapes.items():
-            origin, stored = (source.origin, source.stored) if source else (name, element)
-            self.facts[name] = Fact(name, shape, element, True, array, origin, stored)
-        return True
-
-    def _constant_shapes(self, node: OnnxNode) -> dict[str, tuple[tuple[int, ...], int, Any]]:
-        """Shape, element type and (where all is small) value of the outputs of a constant node."""
-        inferred = self._shapes(node)
-        arrays = evaluate(
-            node, self.facts, self.opsets, [inferred.get(n, (0, None))[1] for n in node.outputs]
-        )
-        result: dict[str, tuple[tuple[int, ...], int, Any]] = {}
-        for name in node.writes:
-            element, shape = inferred.get(name, (1, None))
-            array = arrays.get(name)
-            shape = array.shape if array is not None else shape
-            shape = self._data_dependent(node, name) if shape is None else shape
-            if shape is None:
-                self.unknown[name] = node
-            else:
-                result[name] = (shape, element, array)
-        return result
-
     def _constant(self, node: OnnxNode) -> None:
         value: Any = node.attributes.get("value")
         if not isinstance(value, module("onnx").TensorProto):
@@ -172,15 +127,34 @@ class Inference:
     # -- shapes --------------------------------------------------------------------------------
 
     def _infer(self, node: OnnxNode) -> None:
+        """Add the facts of a node's outputs, constants where all its operands are; others have to run."""
+        if node.op == "Constant" and not node.domain:
+            self._constant(node)
+            return
+        if (fact := folded_without_values(node, self.facts)) is not None:
+            self.facts[fact.name] = fact
+            return
+        inputs = [self.facts[name] for name in node.reads]
+        constant = node.op not in NEVER_FOLDED and all(fact.constant for fact in inputs)
         shapes = self._shapes(node)
+        known = [shapes[name][1] if name else None for name in node.outputs]
+        arrays = evaluate(node, self.facts, self.opsets, known) if constant else {}
+        view = inputs[0] if constant and inputs and node.op in VIEWS_OF_CONSTANTS else None
         for name in node.writes:
-            element, shape = shapes.get(name, (0, None))
+            element, shape = shapes[name]
+            array = arrays.get(name)
+            shape = array.shape if array is not None else shape
             shape = self._data_dependent(node, name) if shape is None else shape
+            element = element or self._element(node)
             if shape is None:
                 self.unknown[name] = node
+            elif constant:
+                origin, stored = (view.origin, view.stored) if view else (name, element)
+                self.facts[name] = Fact(name, shape, element, True, array, origin, stored)
             else:
-                self.facts[name] = _checked(node, Fact(name, shape, element or self._element(node)))
-        self.nodes.append(node)
+                self.facts[name] = _checked(node, Fact(name, shape, element))
+        if not constant:
+            self.nodes.append(node)
         if any(name in self.examples for name in node.reads):
             self._evaluate_examples(node, shapes)
 

@@ -5,7 +5,9 @@
 * ``elementwise``: element by element; without a form ONNX has none of this meaning (QUANTIZE also changes
   the scale)
 * ``of_first_operand``: its first operand seen in another shape, repeated or enlarged
-* ``along_last_axis``, ``pool``, ``reduction``: as ONNX's operators
+* ``along_axis``: along one ``axis``: a number, an option, or what an operand says. Others, at places that
+  ``operands`` lists, are those of ONNX's operator; by default all
+* ``pool``, ``reduction``: as ONNX's operators
 * ``by_bytes``: its outputs may depend on all of its inputs: work by bytes, in one piece
 
 ``kernels`` are the types that TensorFlow Lite Micro's kernel takes, nothing where it has none: of the inputs
@@ -28,6 +30,8 @@ class KnownOperator(NamedTuple):
     group: str
     form: str
     mode: str
+    operands: str
+    axis: str
     kernels: str
 
 

@@ -139,11 +139,18 @@ def batch_matmul(at: SubgraphContext, op: TfliteOperator) -> None:
         at.node("Reshape", [filed], [name])
 
 
-@operator(*operators("along_last_axis"))
-def along_last_axis(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Work along the last axis, which may be that of the channels."""
-    axis = axis_of(len(at.shape(op.input(0))), -1)
-    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), {"axis": axis})
+@operator(*operators("along_axis"))
+def along_axis(at: SubgraphContext, op: TfliteOperator) -> None:
+    """Work along one axis, which may be that of the channels."""
+    known = OPERATORS[op.name]
+    operands = [op.input(int(place)) for place in known.operands.split()] or op.inputs
+    kind, _, place = known.axis.partition(" ")
+    if place:
+        axis = (at.integers(op.input(int(place))) or (0,))[0]
+    else:
+        axis = op.integer(kind) if kind.isalpha() else int(kind)
+    attributes = {"axis": axis_of(len(at.shape(operands[0])), axis)}
+    at.node(known.form, [at.name(number) for number in operands], at.outputs(op), attributes)
 
 
 @operator("LOCAL_RESPONSE_NORMALIZATION")
@@ -169,21 +176,6 @@ def reduction(at: SubgraphContext, op: TfliteOperator) -> None:
     at.node(OPERATORS[op.name].form, [x], at.outputs(op), {"axes": axes})
 
 
-@operator("ARG_MAX", "ARG_MIN")
-def arg_reduction(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Operands x and the axis."""
-    axis = (at.integers(op.input(1)) or (-1,))[0]
-    attributes = {"axis": axis_of(len(at.shape(op.input(0))), axis)}
-    at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), attributes)
-
-
-@operator("CONCATENATION")
-def concat(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Parts along one axis."""
-    axis = axis_of(len(at.shape(op.outputs[0])), op.integer("Axis"))
-    at.node("Concat", [at.name(number) for number in op.inputs], at.outputs(op), {"axis": axis})
-
-
 @operator("PACK")
 def pack(at: SubgraphContext, op: TfliteOperator) -> None:
     """Parts along a new axis: a concat of views that have it."""
@@ -192,14 +184,6 @@ def pack(at: SubgraphContext, op: TfliteOperator) -> None:
     piece = channels_first((*shape[:axis], 1, *shape[axis + 1 :]))
     parts = [at.view(at.name(number), piece) for number in op.inputs]
     at.node("Concat", parts, at.outputs(op), {"axis": axis_of(len(shape), axis)})
-
-
-@operator("SPLIT", "SPLIT_V")
-def split(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Operands axis and x; SPLIT_V has x, sizes and axis."""
-    x, at_axis = (op.input(1), op.input(0)) if op.name == "SPLIT" else (op.input(0), op.input(2))
-    axis = axis_of(len(at.shape(x)), (at.integers(at_axis) or (0,))[0])
-    at.node("Split", [at.name(x)], at.outputs(op), {"axis": axis})
 
 
 @operator("UNPACK")
@@ -287,14 +271,6 @@ def pixel_blocks(at: SubgraphContext, op: TfliteOperator) -> None:
     need(op, len(at.shape(op.input(0))) == 4, "its input is not an image")
     attributes = {"blocksize": op.integer("BlockSize", 1)}
     at.node(OPERATORS[op.name].form, [at.name(op.input(0))], at.outputs(op), attributes)
-
-
-@operator("GATHER", "GATHER_ND", "EMBEDDING_LOOKUP")
-def gather(at: SubgraphContext, op: TfliteOperator) -> None:
-    """Operands a table and indices; EMBEDDING_LOOKUP has them the other way round."""
-    table, indices = op.inputs[:2] if op.name != "EMBEDDING_LOOKUP" else (op.input(1), op.input(0))
-    axis = axis_of(len(at.shape(table)), op.integer("Axis"))
-    at.node(OPERATORS[op.name].form, [at.name(table), at.name(indices)], at.outputs(op), {"axis": axis})
 
 
 @operator(*operators("by_bytes"))

@@ -12,7 +12,6 @@ from chipmodel.model.attributes import (
     Margins,
     OverGroups,
     PixelBlocks,
-    Scaling,
     SliceRanges,
 )
 from chipmodel.model.program import Op
@@ -21,6 +20,8 @@ from chipmodel.records import dataclass
 from chipmodel.rewrites.op_shapes import SeenTensor, is_pointwise, kept_axes, reach_of
 
 Seen = tuple[SeenTensor, ...]
+BY_PIECES = ("expand", "gather", "resize", "tile")
+"""Kinds that take less time piece by piece than cut along axes (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ Relations = tuple[AxisRelation | None, ...]
 
 
 def relations(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relations, ...] | None:
-    """The relations of each operand to the first output; None for an op that is not known.
+    """The relations of each operand to the first output; None for an op that is not known or ``BY_PIECES``.
 
     Several outputs are made at the same places, so that a relation to one is one to all.
     """
@@ -55,16 +56,10 @@ def relations(op: Op, work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relati
         return tuple(_broadcast(each.shape, out) for each in inputs)
     if op.gathers:
         return _looked_up(work, inputs, outputs)
-    if op.kind == "gather" and isinstance(along, AlongAxis):
-        return _gathered(along.axis, inputs, out)
-    if op.kind == "gridsample":
-        return _sampled(inputs, out)
-    if not inputs or along is None:
+    if not inputs or along is None or op.kind in BY_PIECES:
         return None
     if op.kind == "concat" and isinstance(along, AlongAxis):
         return _joined(along.axis, inputs)
-    if op.kind in ("expand", "tile"):
-        return (_repeated(inputs[0].shape, out),) if len(inputs) == 1 else None
     found = _moved(work, along, inputs[0].shape, out)
     if found is None or any(output.shape != out for output in outputs):
         return None
@@ -81,15 +76,6 @@ def _broadcast(shape: tuple[int, ...], out: tuple[int, ...]) -> Relations:
     )
 
 
-def _repeated(shape: tuple[int, ...], out: tuple[int, ...]) -> Relations:
-    """Aligned at the last axis; an index is that of the output modulo the operand's size."""
-    missing = len(out) - len(shape)
-    return tuple(
-        AxisRelation(axis + missing) if axis + missing >= 0 and out[axis + missing] % size == 0 else None
-        for axis, size in enumerate(shape)
-    )
-
-
 def _looked_up(work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relations, ...] | None:
     """Indices into a table of weights, along one axis of it."""
     along, out = work.attributes, outputs[0].shape
@@ -99,30 +85,6 @@ def _looked_up(work: Vector, inputs: Seen, outputs: Seen) -> tuple[Relations, ..
     if out[along.axis : along.axis + len(shape)] != shape:
         return None
     return (tuple(AxisRelation(along.axis + place) for place in range(len(shape))),)
-
-
-def _gathered(axis: int, inputs: Seen, out: tuple[int, ...]) -> tuple[Relations, ...] | None:
-    """Slices of a tensor along ``axis``, which indices name, if they are no constants."""
-    x = inputs[0].shape
-    more = len(out) - len(x)
-    found = tuple(
-        None if place == axis else AxisRelation(place if place < axis else place + more)
-        for place in range(len(x))
-    )
-    if len(inputs) == 1:
-        return (found,)
-    indices = inputs[1].shape
-    if len(inputs) > 2 or out[axis : axis + len(indices)] != indices:
-        return None
-    return found, tuple(AxisRelation(axis + place) for place in range(len(indices)))
-
-
-def _sampled(inputs: Seen, out: tuple[int, ...]) -> tuple[Relations, ...] | None:
-    """A picture (N, C, ...) sampled at the places (N, ..., 2 or 3)."""
-    if len(inputs) != 2 or len(out) != len(inputs[0].shape) or len(out) != len(inputs[1].shape):
-        return None
-    image = (AxisRelation(0), AxisRelation(1), *(None,) * (len(out) - 2))
-    return image, (AxisRelation(0), *(AxisRelation(a) for a in range(2, len(out))), None)
 
 
 def _joined(axis: int, inputs: Seen) -> tuple[Relations, ...]:
@@ -154,7 +116,7 @@ def _moved(
             follows[1] = AxisRelation(1, outer=given[1] // groups)
         case PixelBlocks(size):
             follows |= _blocks(size, given, made)
-        case Margins() | SliceRanges() | Scaling():
+        case Margins() | SliceRanges():
             moved = (axis for axis, source in enumerate(kept) if source is None)
             reaches = {axis: reach_of(work, axis, given[axis], made[axis]) for axis in moved}
             follows |= {

@@ -9,7 +9,7 @@ be in between: the op writes its output in its own shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from math import prod
 
 from chipmodel.model.program import DTYPE_BITS
@@ -35,7 +35,7 @@ class FusionResult:
     output: str
     bias: str = ""
     """The constant that becomes the bias of an op without one."""
-    weights: list[str] = field(default_factory=list[str])
+    weights: tuple[str, ...] = ()
     """Constants of the activation function (the slopes of a PRelu)."""
     merged: tuple[str, ...] = ()
     """Constants that the weights and the bias are multiplied by before deployment."""
@@ -54,10 +54,7 @@ class _FusionGroup:
     open: set[str]
     tensors: set[str]
     nodes: list[OnnxNode]
-    bias: str = ""
-    slopes: list[str] = field(default_factory=list[str])
-    merged: tuple[str, ...] = ()
-    shifted: tuple[str, ...] = ()
+    made: FusionResult
     affine: bool = True
 
 
@@ -71,14 +68,15 @@ def fuse(
     """
     shape = low.shape(output)[channel_axis:]
     channels, stride = prod(shape[:axes]), prod(shape[axes:])
-    group = _FusionGroup(channels, stride, prod(low.shape(output)), {output}, {output}, [], affine=scales)
     best = FusionResult(output)
+    elements = prod(low.shape(output))
+    group = _FusionGroup(channels, stride, elements, {output}, {output}, [], replace(best), scales)
     taken = 0
     while (node := _next(low, group)) is not None:
         if not _take(low, group, node):
             break
         if group.open == {node.output} and not is_view(low, node):
-            best = FusionResult(node.output, group.bias, list(group.slopes), group.merged, group.shifted)
+            best = replace(group.made, output=node.output)
             taken = len(group.nodes)
     low.absorbed.update(node.name for node in group.nodes[:taken])
     return best
@@ -114,8 +112,8 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if node.op in VIEWS:
         return is_view(low, node)
     if is_inference_norm(low, node) and _at_channels(group, low.shape(node.output), 1, 2):
-        group.bias = group.bias or node.input(2)
-        group.merged += node.inputs[1:]
+        group.made.bias = group.made.bias or node.input(2)
+        group.made.merged += node.inputs[1:]
         return True
     constants = [low.fact(name) for name in node.inputs if low.is_constant(name)]
     if node.op not in LINEAR or len(node.inputs) != 2 or len(constants) != 1:
@@ -126,10 +124,10 @@ def _affine(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if fact.elements != 1 and not _per_channel(group, low.shape(node.output), fact):
         return False
     if node.op in {"Add", "Sub"} and fact.elements > 1:
-        group.bias = group.bias or fact.name
-        group.shifted += (fact.name,)
+        group.made.bias = group.made.bias or fact.name
+        group.made.shifted += (fact.name,)
     elif fact.elements > 1:
-        group.merged += (fact.name,)
+        group.made.merged += (fact.name,)
     return True
 
 
@@ -149,13 +147,13 @@ def _activation(low: OnnxLowering, group: _FusionGroup, node: OnnxNode) -> bool:
     if (unary or (node.op in SCALED and not node.domain)) and all(c.elements == 1 for c in constants):
         group.affine = False
         return True
-    if node.op != "PRelu" or node.domain or len(constants) != 1 or group.slopes:
+    if node.op != "PRelu" or node.domain or len(constants) != 1 or group.made.weights:
         return False
     (slope,) = constants
     if slope.elements != 1 and not _per_channel(group, low.shape(node.output), slope):
         return False
     group.affine = False
-    group.slopes.append(slope.name)
+    group.made.weights = (slope.name,)
     return True
 
 

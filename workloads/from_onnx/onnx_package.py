@@ -25,7 +25,6 @@ AttributeProto = Any
 TensorProto = Any
 TypeProto = Any
 ValueInfoProto = Any
-Schema = Any
 
 FAULTS = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 """Exceptions of packages that read, infer or compute, for what is damaged or what they do not support."""

@@ -183,23 +183,10 @@ class SubgraphContext:
         domain: str = "",
     ) -> OnnxNode:
         """Append a node, named after its first output."""
-        node = self.plain_node(op, inputs, outputs, attributes, domain)
-        self.nodes.append(node)
-        return node
-
-    def plain_node(
-        self,
-        op: str,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        attributes: Mapping[str, Any] | None = None,
-        domain: str = "",
-    ) -> OnnxNode:
-        """The same without appending it."""
         name = unique_name(outputs[0] if outputs else self._written.lower(), self.state.names)
-        return OnnxNode(
-            name, op, domain, tuple(inputs), tuple(outputs), attributes or {}, written=self._written
-        )
+        given = tuple(inputs), tuple(outputs), attributes or {}
+        self.nodes.append(OnnxNode(name, op, domain, *given, written=self._written))
+        return self.nodes[-1]
 
     def outputs(self, operator: TfliteOperator) -> list[str]:
         """The names of an operator's outputs."""

@@ -34,9 +34,9 @@ def branch(at: SubgraphContext, op: TfliteOperator) -> None:
         need(op, len(results) == len(op.outputs), f"its {arm} subgraph has another number of outputs")
         bodies.append(Subgraph(arm, tuple(inside.nodes), results))
         captured += _captured(at, bodies[-1])
-    node = at.plain_node("If", [at.name(op.input(0))], at.outputs(op))
+    node = at.node("If", [at.name(op.input(0))], at.outputs(op))
     control = ControlFlow(tuple(bodies))
-    at.nodes.append(replace(node, captured=tuple(dict.fromkeys(captured)), control=control))
+    at.nodes[-1] = replace(node, captured=tuple(dict.fromkeys(captured)), control=control)
 
 
 @operator("WHILE")
@@ -55,18 +55,19 @@ def loop(at: SubgraphContext, op: TfliteOperator) -> None:
     goes_on = () if facts[going_on].constant else (going_on,)
     graph = Subgraph("body", (*body.nodes, *after.nodes), goes_on)
     carried = tuple(map(CarriedTensor, first, inside, results, at.outputs(op)))
-    node = at.plain_node("Loop", first, at.outputs(op))
+    node = at.node("Loop", first, at.outputs(op))
     inside_loop = LoopBody(graph.nodes, carried, facts, asks_first=True)
     counted = counted_iterations(inside_loop, going_on)
     bounds = _bounds(facts[before.name(before.graph.outputs[0])], counted)
     at.state.loops.add(node.name)
     least, most = loop_iterations(at.state.reading, at.state.notes, node, facts[going_on], bounds, counted)
     if most == 0:
+        at.nodes.pop()
         _pass_on(at, op, first)
         return
     control = ControlFlow((graph,), least, most, carried=carried)
     captured = tuple(dict.fromkeys(_captured(at, graph)))
-    at.nodes.append(replace(node, captured=captured, control=control))
+    at.nodes[-1] = replace(node, captured=captured, control=control)
 
 
 def _bounds(begins: Fact, counted: CountedIterations | None) -> IterationBounds:

@@ -113,14 +113,10 @@ def bound_shapes(model: TfliteModel, shapes: Mapping[str, tuple[int, ...]]) -> T
     factors = {_factor(name, inputs[name], shape) for name, shape in shapes.items()} - {1}
     if not factors:
         return model
-    if len(factors) > 1 or any(_open(tensor) and name not in shapes for name, tensor in inputs.items()):
+    if len(factors) > 1 or any(tensor.signature and name not in shapes for name, tensor in inputs.items()):
         raise BadInput("open sizes of inputs differ", hint="give every open input the same first size")
     (factor,) = factors
     return replace(model, subgraphs=tuple(_multiplied(subgraph, factor) for subgraph in model.subgraphs))
-
-
-def _open(tensor: TfliteTensor) -> bool:
-    return bool(tensor.signature)
 
 
 def _factor(name: str, tensor: TfliteTensor, shape: tuple[int, ...]) -> int:

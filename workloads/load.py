@@ -50,7 +50,10 @@ def load(source: str, **options: Unpack[ReadOptions]) -> Program:
 def load_bytes(data: bytes, name: str, **options: Unpack[ReadOptions]) -> Program:
     """``load`` of a file's contents, whose kind is known by them; ``name`` is what messages call the file,
     and where data beside an ONNX file is sought. Raises ``BadInput`` for any mistake."""
-    program = _parse(data, name, options)
+    suffix = TFLITE_SUFFIX if data[4:8] == IDENTIFIER else Path(name).suffix.lower()
+    if suffix in (TFLITE_SUFFIX, *YAML_SUFFIXES):
+        _refuse_values(options)
+    program = _read(suffix, name, data, options)
     validate_program(program)
     return program
 
@@ -58,13 +61,6 @@ def load_bytes(data: bytes, name: str, **options: Unpack[ReadOptions]) -> Progra
 def _refuse_values(options: ReadOptions) -> None:
     for name in options.get("values", {}):
         raise BadInput(f"--value {name}=...: values are of inputs of ONNX models only", hint="leave it out")
-
-
-def _parse(data: bytes, name: str, options: ReadOptions) -> Program:
-    suffix = TFLITE_SUFFIX if data[4:8] == IDENTIFIER else Path(name).suffix.lower()
-    if suffix in (TFLITE_SUFFIX, *YAML_SUFFIXES):
-        _refuse_values(options)
-    return _read(suffix, name, data, options)
 
 
 def _read(suffix: str, name: str, data: bytes | None, options: ReadOptions) -> Program:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
 
 from chipmodel.geometry.layout import LAYOUTS, Storage
 from chipmodel.model.program import If, Loop, Op, Program, numbered_nodes, with_ops
@@ -23,6 +23,7 @@ from chipmodel.model.work import Vector
 from chipmodel.records import dataclass
 
 InPlace = Literal["all", "elementwise", "concat", "rows", "declared", "none"]
+CHOICES: tuple[InPlace, ...] = get_args(InPlace)
 """``declared`` keeps only what the workload says (``in_place: true``); the first four add to it. What takes
 an input's memory row by row, with ``all`` and ``rows``, is for the planner to choose."""
 

@@ -4,7 +4,8 @@ that these are given, and of what they make."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+import numpy as np
 
 from workloads.from_onnx.body_inference import (
     checked_graph,
@@ -93,13 +94,14 @@ def _declare_loop_inputs(
     facts = inference.facts
     counter, condition, *carried = inputs
     facts[counter] = Fact(counter, (), INT64)
-    facts[condition] = _known_condition(condition)
+    # An iteration begins only where the condition holds.
+    facts[condition] = Fact(condition, (), BOOL, True, np.array(True), condition, BOOL)
     for k, name in enumerate(carried):
         if k not in same:
             facts[name] = _first_value(inference, node, node.inputs[2 + k], name)
     known = 1 if bounds.limit is None else bounds.limit
     last = max(0, inference.reading.iterations.get(node.name, known) - 1)
-    inference.examples[counter] = _array(last)
+    inference.examples[counter] = np.array(last, np.int64)
 
 
 def _first_value(inference: Inference, node: OnnxNode, first: str, name: str) -> Fact:
@@ -109,19 +111,6 @@ def _first_value(inference: Inference, node: OnnxNode, first: str, name: str) ->
     if fact.array is not None:
         inference.examples[name] = fact.array
     return Fact(name, fact.shape, fact.element)
-
-
-def _array(value: int) -> Any:
-    import numpy
-
-    return numpy.array(value, numpy.int64)
-
-
-def _known_condition(name: str) -> Fact:
-    """The condition as the body reads it: an iteration begins only where it holds."""
-    import numpy
-
-    return Fact(name, (), BOOL, True, numpy.array(True), name, BOOL)
 
 
 def infer_scan(inference: Inference, node: OnnxNode) -> None:

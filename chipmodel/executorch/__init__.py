@@ -4,7 +4,8 @@ Facts about ExecuTorch are those of version 1.5.1: exir/memory_planning.py, exir
 runtime/executor/method.cpp.
 """
 
-from chipmodel.executorch.planner import ExecutorchAnswer, ExecutorchPlanner
+from chipmodel.executorch.placement import ExecutorchAnswer
+from chipmodel.executorch.planner import ExecutorchPlanner
 from chipmodel.executorch.storage import ExecutorchMemory
 
 __all__ = ["ExecutorchAnswer", "ExecutorchMemory", "ExecutorchPlanner"]

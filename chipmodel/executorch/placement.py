@@ -35,14 +35,27 @@ class StoragePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedStorages:
-    """A place for each buffer, and bytes of each memory by ``mem_id``, padding included."""
+class ExecutorchAnswer:
+    """The plan of one method, submodules included.
 
-    places: tuple[StoragePlace, ...]
+    ``sizes`` has the bytes of each memory by ``mem_id`` (0 is for constants), and no plan with the same
+    tensors in each memory has less than ``lower_bounds``. ``spilled_bytes`` adds up, over all tensors that
+    may lie in any memory, their bytes times the memories listed before theirs; no plan has less than
+    ``spilled_bound``.
+    """
+
     sizes: tuple[int, ...]
     lower_bounds: tuple[int, ...]
-    spilled_bytes: int
-    spilled_bound: int
+    tensors: int
+    buffers: int
+    """Tensors that share bytes by design, such as aliases, count once."""
+    spilled_bytes: int = 0
+    spilled_bound: int = 0
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no plan spills fewer bytes, nor takes fewer with the same tensors in each memory."""
+        return self.sizes == self.lower_bounds and self.spilled_bytes == self.spilled_bound
 
 
 @dataclass(slots=True)
@@ -59,7 +72,7 @@ def placed(
     padding: int,
     packer: str,
     limits: Limits | None,
-) -> PlacedStorages:
+) -> tuple[list[StoragePlace], ExecutorchAnswer]:
     """Place all buffers, each memory that is used ending with ``padding`` bytes, and check the plan.
 
     Raises BadInput for an unknown packer, DoesNotFit, and WrongPlacement for a packer's plan that does not
@@ -136,7 +149,7 @@ def _does_not_fit(
 
 def _joined(
     storages: Sequence[SharedStorage], memories: Sequence[ExecutorchMemory], packings: _Packings, padding: int
-) -> PlacedStorages:
+) -> tuple[list[StoragePlace], ExecutorchAnswer]:
     highest = max([DEFAULT_MEMORY, *packings.solved, *(memory.mem_id for memory in memories)])
     sizes, bounds = [0] * (highest + 1), [0] * (highest + 1)
     places: dict[str, StoragePlace] = {}
@@ -145,12 +158,9 @@ def _joined(
         bounds[mem_id] = solved.lower_bound + padding
         for name, number in _objects(problem, solved.plan, len(places)).items():
             places[name] = StoragePlace(mem_id, solved.plan.offsets[name], number)
-    return PlacedStorages(
-        tuple(places[storage.buffer.name] for storage in storages),
-        tuple(sizes),
-        tuple(bounds),
-        *packings.spilled,
-    )
+    tensors = sum(len(storage.specs) for storage in storages)
+    answer = ExecutorchAnswer(tuple(sizes), tuple(bounds), tensors, len(storages), *packings.spilled)
+    return [places[storage.buffer.name] for storage in storages], answer
 
 
 def _objects(problem: Problem, plan: Plan, first: int) -> Mapping[str, int]:

@@ -9,37 +9,12 @@ from chipmodel.errors import BadInput
 from chipmodel.executorch.graphs import FxModule, PlannedSpec, bytes_owner
 from chipmodel.executorch.linear_order import PlacedGraph, laid_out
 from chipmodel.executorch.lives import spec_lives
-from chipmodel.executorch.placement import PlacedStorages, placed
+from chipmodel.executorch.placement import ExecutorchAnswer, StoragePlace, placed
 from chipmodel.executorch.storage import ExecutorchMemory, SharedStorage, checked_memories, storages
-from chipmodel.records import dataclass
 from solvers.core.outcome import Limits
 
 CPU = "CPU"
 DEFAULT_PACKER = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorchAnswer:
-    """The plan of one method, submodules included.
-
-    ``sizes`` has the bytes of each memory by ``mem_id`` (0 is for constants), and no plan with the same
-    tensors in each memory has less than ``lower_bounds``. ``spilled_bytes`` adds up, over all tensors that
-    may lie in any memory, their bytes times the memories listed before theirs; no plan has less than
-    ``spilled_bound``.
-    """
-
-    sizes: tuple[int, ...]
-    lower_bounds: tuple[int, ...]
-    tensors: int
-    buffers: int
-    """Tensors that share bytes by design, such as aliases, count once."""
-    spilled_bytes: int = 0
-    spilled_bound: int = 0
-
-    @property
-    def optimal(self) -> bool:
-        """Whether no plan spills fewer bytes, nor takes fewer with the same tensors in each memory."""
-        return self.sizes == self.lower_bounds and self.spilled_bytes == self.spilled_bound
 
 
 class ExecutorchPlanner:
@@ -99,14 +74,14 @@ class ExecutorchPlanner:
             self._refuse_unknown(root)
             lives = spec_lives(root, lambda module: self._specs.get(module, ()), self._pins)
         buffers = storages(lives, self._pins, alignment)
-        plan = placed(buffers, self.memories, extra_padding, self.packer, self.limits)
-        self._write(root, buffers, plan)
-        sizes = list(plan.sizes)
-        for run in root.all_runs():
-            if run is not root:
-                run.module.meta["non_const_buffer_sizes"] = list(sizes)
-        self._answer(root, buffers, plan)
-        return sizes
+        places, answer = placed(buffers, self.memories, extra_padding, self.packer, self.limits)
+        self._write(root, buffers, places)
+        inside = [run.module for run in root.all_runs()]
+        for module in inside[1:]:
+            module.meta["non_const_buffer_sizes"] = list(answer.sizes)
+        self._answers = [(of, each) for of, each in self._answers if not any(of() is m for m in inside)]
+        self._answers.append((ref(root.module), answer))
+        return list(answer.sizes)
 
     def _elsewhere(self, specs: Sequence[PlannedSpec]) -> bool:
         """Whether the specs are of another device than the CPU, whose memory is not in ``memories``."""
@@ -127,26 +102,15 @@ class ExecutorchPlanner:
                 hint="pass one planner to MemoryPlanningPass, for all graphs of a method",
             )
 
-    def _write(self, root: PlacedGraph, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
+    def _write(
+        self, root: PlacedGraph, buffers: Sequence[SharedStorage], places: Sequence[StoragePlace]
+    ) -> None:
         """Give every spec its place; none to placeholders that are values of the graph outside."""
         for run in root.all_runs():
             for spec in run.bound:
                 if spec in self._pins:
                     spec.mem_id, spec.mem_offset, spec.mem_obj_id = self._pins[spec], None, None
-        for each, place in zip(buffers, plan.places, strict=True):
+        for each, place in zip(buffers, places, strict=True):
             for spec, offset in each.specs:
                 spec.mem_id, spec.mem_offset = place.mem_id, place.offset + offset
                 spec.mem_obj_id = place.object_id
-
-    def _answer(self, root: PlacedGraph, buffers: Sequence[SharedStorage], plan: PlacedStorages) -> None:
-        inside = [run.module for run in root.all_runs()]
-        self._answers = [(of, each) for of, each in self._answers if not any(of() is m for m in inside)]
-        answer = ExecutorchAnswer(
-            sizes=plan.sizes,
-            lower_bounds=plan.lower_bounds,
-            tensors=sum(len(buffer.specs) for buffer in buffers),
-            buffers=len(buffers),
-            spilled_bytes=plan.spilled_bytes,
-            spilled_bound=plan.spilled_bound,
-        )
-        self._answers.append((ref(root.module), answer))

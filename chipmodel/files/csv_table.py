@@ -97,11 +97,8 @@ class CsvTable:
     def need(self, names: Sequence[str]) -> None:
         """Raise BadInput where one of these columns is missing."""
         if missing := [name for name in names if name not in self.at]:
-            what, hint = (
-                f"the header has no column {', '.join(missing)}",
-                f"it names at least {','.join(names)}",
-            )
-            raise BadInput(what, where=self.place(), hint=hint)
+            what = f"the header has no column {', '.join(missing)}"
+            raise BadInput(what, where=self.place(), hint=f"it names at least {','.join(names)}")
 
 
 def read_csv(text: str, file: str, synonyms: Mapping[str, str] = NO_SYNONYMS) -> CsvTable:

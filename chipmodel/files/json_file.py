@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import isfinite
 from typing import NoReturn, TypeGuard, TypeVar
 
@@ -20,8 +20,9 @@ MAX_INTEGER = (1 << 63) - 1
 """Largest absolute value of a whole number; more than any count of bytes or cycles."""
 _BLANK = " \t\n\r"
 _DECODER = json.JSONDecoder()
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")\s*(:)?|[{}]')
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
+"""An escape in a string; half a pair of surrogates is a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,30 +164,10 @@ def read_json(text: str, file: str, hint: str) -> JsonValue:
         raise BadInput("a number is too long", where=Place(file), hint=hint) from None
     except RecursionError:
         raise BadInput("nested too deeply", where=Place(file), hint=hint) from None
-    root = JsonValue(value, (), _JsonSource(text, file, hint))
-    if _SURROGATE.search(text):
-        _refuse_half_characters(root)
-    return root
-
-
-def _refuse_half_characters(root: JsonValue) -> None:
-    for node in _all_values(root):
-        strings = [node.value] if isinstance(node.value, str) else []
-        strings += list(node.value) if _is_object(node.value) else []
-        if any("\ud800" <= character <= "\udfff" for string in strings for character in string):
-            node.fail("half a character is not text")
-
-
-def _all_values(root: JsonValue) -> Iterator[JsonValue]:
-    """``root`` and all values below it."""
-    left = [root]
-    while left:
-        node = left.pop()
-        yield node
-        if _is_object(node.value):
-            left += node.values(lambda inner: inner).values()
-        elif _is_list(node.value):
-            left += node.each(lambda inner: inner)
+    if half := next((escape for escape in _ESCAPE.finditer(text) if escape[1]), None):
+        place = place_of(text, half.start(), file)
+        raise BadInput("half a character is not text", where=place, hint=hint)
+    return JsonValue(value, (), _JsonSource(text, file, hint))
 
 
 class _DuplicateKey(Exception):
@@ -241,19 +222,16 @@ def _child(text: str, index: int, step: PathStep) -> int:
 def _duplicate_key(text: str) -> tuple[str, int]:
     """The first key that its object has already, and where it begins; up to there ``text`` is sound JSON."""
     objects: list[set[str]] = []
-    string = ("", 0)
     for token in _TOKEN.finditer(text):
-        match token[0]:
-            case "{":
-                objects.append(set())
-            case "}":
-                objects.pop()
-            case ":":
-                if string[0] in objects[-1]:
-                    return string
-                objects[-1].add(string[0])
-            case written:
-                string = (json.loads(written), token.start())
+        if token[2]:
+            key = json.loads(token[1])
+            if key in objects[-1]:
+                return key, token.start()
+            objects[-1].add(key)
+        elif token[0] == "{":
+            objects.append(set())
+        elif token[0] == "}":
+            objects.pop()
     raise AssertionError("no object has a key twice")
 
 

@@ -81,16 +81,9 @@ def _check(core: PlannedCore, plan: PlanFile, file: str) -> None:
 
     names: set[str] = set()
     for buffer in core.buffers:
-        if buffer.offset < 0 or buffer.bytes < 0:
-            raise refuse(f"buffer {shown(buffer.name)} has {buffer.bytes} B at {buffer.offset}")
         if buffer.name in names:
             raise refuse(f"two buffers have the name {shown(buffer.name)}")
         names.add(buffer.name)
-    for move in walk(core.commands):
-        if isinstance(move, DmaStart) and min(move.psram, move.bytes, move.at.offset) < 0:
-            raise refuse(
-                f"transfer {shown(move.name)} moves {move.bytes} B at {move.psram} and {move.at.offset}"
-            )
     highest = max((b.offset + b.bytes for b in core.buffers), default=0)
     if max(highest, core.arena_bytes) != core.peak_bytes:
         raise refuse(f"its peak is {core.peak_bytes:,} B, but its buffers end at {highest:,}")

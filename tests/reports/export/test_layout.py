@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.errors import BadInput, DoesNotFit
-from chipmodel.plan_file.contents import PlanFile, PlannedBuffer
+from chipmodel.plan_file.contents import PlanFile
 from reports.export.c_names import LONGEST_PREFIX, commented, identifiers, prefix_of
 from reports.export.layout import layout_of, must_fit
-from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan
+from tests.reports.plan_files import BUFFERS, plan
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,6 @@ from tests.reports.plan_files import BUFFERS, COMMANDS, load, plan
         (replace(plan(), peak_bytes=223), "its peak is 223 B, but its buffers end at 224"),
         (replace(plan(), alignment=0), "its alignment is 0"),
         (replace(plan(), buffers=(*BUFFERS, BUFFERS[0])), "two buffers have the name 'x'"),
-        (replace(plan(), buffers=(PlannedBuffer("n", -8, 8, ()),)), "buffer 'n' has 8 B at -8"),
-        (replace(plan(), commands=(load("l", COMMANDS[0].at, "a", -4, 8),)), "transfer 'l' moves 8 B at -4"),  # type: ignore[union-attr]
     ],
 )
 def test_contradicting_numbers_are_refused(wrong: PlanFile, what: str) -> None:

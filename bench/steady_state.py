@@ -49,7 +49,7 @@ def _cells(program: Program, chip: Chip) -> Sequence[str]:
     found = [_steady(result) for result in results]
     best, exact = found[-1], results[-1]
     stays = best.resident_bytes / program.weight_bytes
-    gap = exact.trace.cycles / exact.lower_bound_cycles - 1
+    gap = exact.trace.cycles / exact.bound.cycles - 1
     each = (f"{one.further_cycles:,}" for one in found)
     return [*each, f"{best.first_cycles:,}", f"{stays:.0%}", f"{gap:.1%}"]
 

@@ -230,11 +230,6 @@ class Result:
         return self.trace.cycles * self.trace.cores
 
     @property
-    def lower_bound_cycles(self) -> int:
-        """The least cycles of the plans in ``bound.space``."""
-        return self.bound.cycles
-
-    @property
     def capacity(self) -> int:
         return self.chip.shared_memory.bytes
 

@@ -159,7 +159,7 @@ def _streamer_row(request: PlanRequest, choices: Mapping[str, str]) -> StreamerR
     return StreamerRow(
         request.streamer,
         cycles=result.trace.cycles,
-        lower_bound=result.lower_bound_cycles,
+        lower_bound=result.bound.cycles,
         bound_space=result.bound.space,
         cascades=tuple(cascade.name for cascade in result.schedule.cascades),
         milliseconds=request.chip.milliseconds(result.trace.cycles),

@@ -69,7 +69,7 @@ class CascadeTotals:
     computed_macs: int
     """Those of its steps: more where rows or columns are computed again."""
     KEYS: ClassVar = (
-        *("name", "core?", "ops", "first_step=plan.steps.start", "last_step", "rolls=plan.rolls"),
+        *("name=plan.name", "core?", "ops", "first_step=plan.steps.start", "last_step", "rolls=plan.rolls"),
         *("reloaded=plan.reloaded", "bands=plan.bands", "computed_again=plan.again", "macs"),
         *("computed_macs", "tensors", "held_bytes", "of_bytes=whole_bytes", "weight_bytes"),
     )
@@ -78,10 +78,6 @@ class CascadeTotals:
     def last_step(self) -> int:
         """The number of its last step."""
         return self.plan.steps.stop - 1
-
-    @property
-    def name(self) -> str:
-        return self.plan.name
 
     @property
     def held_bytes(self) -> int:
@@ -216,7 +212,7 @@ def cascades_table(cascades: Sequence[CascadeTotals], ops: Sequence[OpTotals]) -
         told = (ops_words(cascade, len(inside)), cascade.buffers, cascade.reloads)
         rows.append(
             (
-                cascade.name,
+                cascade.plan.name,
                 *(count(len(parts)) for parts in (cascade.ops, cascade.plan.steps)),
                 heights_words(cascade),
                 *map(size, (cascade.held_bytes, cascade.whole_bytes, cascade.weight_bytes)),

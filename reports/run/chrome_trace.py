@@ -130,7 +130,7 @@ def _cascades(result: Result) -> list[dict[str, object]]:
             "cycles": len(run.span),
         }
         thread = _cascade_thread(result, run.core)
-        spans.append(_span(run.name, "cascade", thread, run.span, result.chip.core_mhz, args))
+        spans.append(_span(run.plan.name, "cascade", thread, run.span, result.chip.core_mhz, args))
     return spans
 
 

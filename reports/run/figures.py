@@ -78,14 +78,12 @@ def timeline(result: Result, most: int = MOST_BARS) -> Chart:
     rows: dict[str, Any] = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
     if len(names) > 2:
         rows["range"] = [-0.5, len(names) - 0.5]
-    events = len(result.trace.events)
-    merged = len(shown) < events
-    remark = (
-        f"{events:,} events are drawn as {len(shown):,} bars: neighbours of one kind are merged into a bar "
-        "with the sum of their cycles and bytes."
-        if merged
-        else ""
-    )
+    remark, events = "", len(result.trace.events)
+    if len(shown) < events:
+        drawn = f"{events:,} events are drawn as {len(shown):,} bars"
+        remark = (
+            f"{drawn}: neighbours of one kind are merged into a bar with the sum of their cycles and bytes."
+        )
     layout = layout_over(Interval(0, result.trace.cycles), rows)
     return Chart(traces, layout, FRAME + ROW * len(names), remark, _needs(of_category, needed), tuple(ops))
 
@@ -116,7 +114,7 @@ def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, An
     texts = [
         "\n".join(
             (
-                run.name,
+                run.plan.name,
                 f"cascade of {len(run.plan.ops)} ops in {len(run.plan.steps):,} steps",
                 _time(result, run.span),
                 shortened(run.plan.ops, MOST_NAMED),
@@ -125,7 +123,7 @@ def _cascade_trace(result: Result, runs: tuple[CascadeRun, ...]) -> dict[str, An
         for run in runs
     ]
     rows = [_cascade_row(result, run.core) for run in runs]
-    return bar_trace(CASCADE, [run.span for run in runs], rows, 0.5, texts, [run.name for run in runs])
+    return bar_trace(CASCADE, [run.span for run in runs], rows, 0.5, texts, [run.plan.name for run in runs])
 
 
 def _event_trace(

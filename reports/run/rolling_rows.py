@@ -41,10 +41,6 @@ class CascadeRun:
     span: Interval
     core: int = 0
 
-    @property
-    def name(self) -> str:
-        return self.plan.name
-
 
 def cascade_runs(result: Result) -> tuple[CascadeRun, ...]:
     """Each run of each cascade in order of time."""

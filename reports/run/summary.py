@@ -115,7 +115,7 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
     def part(label: str, cycles: int) -> FigureRow:
         return label, count(cycles), "cycles", percent(ratio(cycles, result.npu_cycles)) + of_all
 
-    over = percent(ratio(total - result.lower_bound_cycles, result.lower_bound_cycles))
+    over = percent(ratio(total - result.bound.cycles, result.bound.cycles))
     ordered = FOR_THIS_ORDER if result.ordering else ""
     bound = f"gap {over}{ordered}; {space_words(result.bound)}"
     return [
@@ -124,7 +124,7 @@ def _time(result: Result, sums: RunTotals) -> list[FigureRow]:
         *(part(CAUSES[cause], cycles) for cause, cycles in sums.stalls.items()),
         *_sync(result),
         *alone,
-        ("lower bound", count(result.lower_bound_cycles), "cycles", bound),
+        ("lower bound", count(result.bound.cycles), "cycles", bound),
         *_any_plan(result),
     ]
 

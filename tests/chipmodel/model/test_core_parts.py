@@ -142,7 +142,7 @@ def test_parallel_branches_run_on_different_cores_where_that_is_faster() -> None
     quick = replace(FOUR, shared_memory=replace(FOUR.shared_memory, bytes=1 << 20))
     result = run(PlanRequest(program, quick))
     assert sorted(len(tuple(ops(p.part.program.body))) for p in result.cores) == [1, 1, 1, 2]
-    assert result.lower_bound_cycles <= result.trace.cycles < some(result.one_core_cycles)
+    assert result.bound.cycles <= result.trace.cycles < some(result.one_core_cycles)
 
 
 def test_a_chain_stays_on_one_core() -> None:

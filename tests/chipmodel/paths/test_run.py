@@ -129,7 +129,7 @@ def test_a_workload_from_file_to_answer() -> None:
     paths = some(result.paths)
     assert paths.worst.choices == {"gate": "face"}
     assert paths.worst.cycles == result.trace.cycles
-    assert paths.worst.lower_bound == result.lower_bound_cycles
+    assert paths.worst.lower_bound == result.bound.cycles
     best = run(PlanRequest(program, chip), paths.best.choices)
     assert best.trace.cycles == paths.best.cycles
     assert paths.best.cycles < paths.expected < paths.worst.cycles
@@ -138,4 +138,4 @@ def test_a_workload_from_file_to_answer() -> None:
 def test_the_only_path_of_a_row_of_inferences_has_the_bound_of_the_run() -> None:
     """It knows that the inferences follow one another, so that it is above that of a loop of ops."""
     result = with_paths(run(PlanRequest(steady(build("dnn_kws"), 3), load_chip("gap9-psram"))))
-    assert some(result.paths).worst.lower_bound == result.lower_bound_cycles
+    assert some(result.paths).worst.lower_bound == result.bound.cycles

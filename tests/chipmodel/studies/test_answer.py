@@ -50,7 +50,7 @@ def test_a_program_has_the_figures_of_simulate() -> None:
         assert row.status == result.solved.status
         assert (row.peak_bytes, row.peak_lower_bound_bytes) == (result.solved.peak, result.solved.lower_bound)
         assert row.capacity_bytes == chip.shared_memory.bytes
-        assert (row.total_cycles, row.lower_bound_cycles) == (result.trace.cycles, result.lower_bound_cycles)
+        assert (row.total_cycles, row.lower_bound_cycles) == (result.trace.cycles, result.bound.cycles)
         assert row.sync_cycles == (result.sync_cycles if point.streamer == "sync" else None)
         assert row.npu_busy_cycles == result.trace.busy("npu")
         assert row.dma_busy_cycles == result.trace.busy("dma")

@@ -21,7 +21,7 @@ def test_rows_and_bytes_of_a_rolling_cascade() -> None:
     [found] = cascade_totals(cascaded())
     # Kernels of 3 x 3 in int8 and a bias of int32 for each output channel.
     blocks = (9 * 8 * 16 + 4 * 16, 9 * 16 * 32 + 4 * 32, 9 * 32 * 16 + 4 * 16)
-    assert (found.name, found.weight_bytes) == (NAME, sum(blocks))
+    assert (found.plan.name, found.weight_bytes) == (NAME, sum(blocks))
     assert [(op.name, op.steps, op.height) for op in found.ops] == [
         ("first", 8, 4),
         ("second", 8, 4),

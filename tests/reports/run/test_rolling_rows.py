@@ -55,7 +55,7 @@ def test_all_rows_of_every_run_are_shown() -> None:
 
 def test_a_cascade_has_a_band_for_each_run() -> None:
     runs = cascade_runs(cascaded(3))
-    assert [run.name for run in runs] == [NAME] * 3
+    assert [run.plan.name for run in runs] == [NAME] * 3
     assert all(a.span.stop <= b.span.start for a, b in itertools.pairwise(runs))
     assert cascade_runs(sample()) == ()
 

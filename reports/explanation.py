@@ -60,11 +60,8 @@ def _both(answer: TimeExplanation) -> str:
 def _led(answer: TimeExplanation, tried: TriedCause) -> str:
     assert tried.milliseconds is not None
     share = percent(tried.milliseconds / answer.measured)
-    return f"{tried.cause.words}. That leads to {_time(tried.milliseconds)}, {share} of {_aim(answer)}"
-
-
-def _aim(answer: TimeExplanation) -> str:
-    return f"what {answer.other} takes" if answer.other else "the measurement"
+    aim = f"what {answer.other} takes" if answer.other else "the measurement"
+    return f"{tried.cause.words}. That leads to {_time(tried.milliseconds)}, {share} of {aim}"
 
 
 def _time(milliseconds: float) -> str:
@@ -95,12 +92,9 @@ def page(answer: TimeExplanation) -> TablePage:
         for tried in answer.causes
         if tried.milliseconds is None or tried.milliseconds == answer.predicted
     ]
+    heads = tuple(head.replace("measured", answer.other or "measured") for head in HEADS)
     tables = (
-        PageTable("causes", "One change at a time", _heads(answer), cause_rows(answer), most=LISTED),
+        PageTable("causes", "One change at a time", heads, cause_rows(answer), most=LISTED),
         PageTable("others", "Changes without tried or without a run", ("change", "why"), rest),
     )
     return TablePage("explain", answer.workload, f"on {answer.chip}", tuple(sentences(answer)), tables)
-
-
-def _heads(answer: TimeExplanation) -> tuple[str, ...]:
-    return (*HEADS[:2], f">of {answer.other}", HEADS[3]) if answer.other else HEADS

@@ -28,12 +28,8 @@ def _saved(ordering: Ordering) -> str:
     if run.cycles is None or run.peak is None:
         return "no plan"
     saved = given.cycles - run.cycles
-    pace = percent(ratio(abs(saved), given.cycles))
-    words = (
-        f"{pace} {'faster' if saved > 0 else 'slower'} than the order given"
-        if saved
-        else "as fast as the order given"
-    )
+    pace = f"{percent(ratio(abs(saved), given.cycles))} {'faster' if saved > 0 else 'slower'} than"
+    words = f"{pace if saved else 'as fast as'} the order given"
     return f"{words} ({count(given.cycles)} cycles), peak {_change(given.peak - run.peak)}"
 
 

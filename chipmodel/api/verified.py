@@ -92,10 +92,7 @@ def _refuse_other_inferences(plan: PlanFile, program: Program, called: str) -> N
     )
     own_loop = program.inferences == 1 and any(node.name == LOOP for node in program.nodes())
     if made != program.inferences and not own_loop:
-        hint = (
-            f"--steady-state {made} (load(..., inferences={made}))"
-            if made > 1
-            else "leave out --steady-state"
-        )
+        hint = f"--steady-state {made} (load(..., inferences={made}))"
+        hint = hint if made > 1 else "leave out --steady-state"
         what = f"{called} is a plan of {plural(made, 'inference')}, not of {program.inferences:,}"
         raise BadInput(what, hint=hint)

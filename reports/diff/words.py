@@ -46,7 +46,8 @@ def sentences(diff: RunDifference) -> list[str]:
         said.append(f"{'B' if diff.b.fits else 'A'} fits the chip, {'A' if diff.b.fits else 'B'} does not.")
     changed = {total.name: total for total in diff.changed_totals}
     if "peak_bytes" in changed:
-        said.append(f"The peak of B is {_amount(changed['peak_bytes'])} {_than(changed['peak_bytes'])}.")
+        peak = changed["peak_bytes"]
+        said.append(f"The peak of B is {_amount(peak)} {'higher' if peak.change > 0 else 'lower'}.")
     moved = TotalPair("", "B", *(sum(getattr(t, side) for t in diff.moved) for side in ("a", "b")))
     if moved.change:
         said.append(f"B moves {_amount(moved)} {'more' if moved.change > 0 else 'less'} to and from Psram.")
@@ -141,10 +142,6 @@ def time_words(milliseconds: Fraction) -> str:
 def _amount(total: TotalPair) -> str:
     share = f" ({percent(abs(total.change) / total.a)})" if total.a else ""
     return size(abs(total.change)) + share
-
-
-def _than(total: TotalPair) -> str:
-    return "higher" if total.change > 0 else "lower"
 
 
 def setting_rows(diff: RunDifference) -> list[tuple[str, ...]]:

@@ -7,13 +7,12 @@ A loop visits its positions once per iteration, an arm that was not taken never.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from chipmodel.answers.result import Result
 from chipmodel.geometry.interval import Interval, merged
 from chipmodel.model.live_sets import live_bytes_curve
-from chipmodel.model.plan import Buffer
 from chipmodel.model.trace import Trace
 from chipmodel.records import dataclass
 
@@ -72,11 +71,9 @@ def lifetimes(result: Result) -> dict[str, tuple[Interval, ...]]:
     the loop's body has one per iteration.
     """
     walks = passes(result.trace)
-    return {b.name: _spans(b, walks) for b in result.problem.buffers}
-
-
-def _spans(buffer: Buffer, walks: Iterable[StepPass]) -> tuple[Interval, ...]:
-    return merged(walk.alive(live) for walk in walks for live in buffer.live)
+    return {
+        b.name: merged(walk.alive(live) for walk in walks for live in b.live) for b in result.problem.buffers
+    }
 
 
 def alive_bytes(result: Result, spans: Mapping[str, tuple[Interval, ...]]) -> list[tuple[int, int]]:

@@ -98,10 +98,7 @@ def _map(result: Result, solved: Solved, arms: Sequence[ArmExtent], top: int) ->
 
 def _boxes(buffer: Buffer, arm: ArmExtent | None, offset: int) -> Iterator[MapBox]:
     at = Interval(offset, offset + buffer.bytes)
+    where = "" if arm is None else f" in arm {arm.name} of {arm.fork}"
     for span in buffer.live:
         life = f"alive at steps {span.start:,} to {span.stop - 1:,}"
-        yield MapBox(buffer.name, at, span, f"{_where(arm)}\n{bytes_at(at)}\n{life}")
-
-
-def _where(arm: ArmExtent | None) -> str:
-    return "" if arm is None else f" in arm {arm.name} of {arm.fork}"
+        yield MapBox(buffer.name, at, span, f"{where}\n{bytes_at(at)}\n{life}")

@@ -17,11 +17,9 @@ VENDOR = "vendor"
 def accuracy(result: Result) -> str:
     """What the chip was compared with, how far off it was, and whether that is about this plan."""
     chip, record = result.chip, result.record
-    text = (
-        f"{chip.before}{chip.compared_with}: {_errors(record, result)}{chip.decided_words}"
-        if record
-        else chip.accuracy
-    )
+    text = chip.accuracy
+    if record:
+        text = f"{chip.before}{chip.compared_with}: {_errors(record, result)}{chip.decided_words}"
     if not (result.vendor and chip.measured):
         return text
     takes = duration(chip, result.vendor.trace.cycles)

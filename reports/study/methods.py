@@ -52,6 +52,8 @@ def _spent(rows: Iterable[Row]) -> str:
 def threats(study: StudyResults) -> list[str]:
     """What a reviewer should know before trusting the ranking, a sentence each."""
     rows = study.rows
+    machines = len({row.origin.rpartition("; ")[2] for row in rows if row.origin})
+    timed = sum(row.point.time_limit is not None for row in rows)
     sentences = [
         *_uncompared(study),
         *_alike(study),
@@ -74,8 +76,10 @@ def threats(study: StudyResults) -> list[str]:
             "row is of older code",
             "rows are of older code",
         ),
-        _machines(rows),
-        _timed(rows),
+        f"The rows are of {machines} machines, so seconds are not comparable." if machines > 1 else "",
+        f"{plural(timed, 'point')} had a limit in seconds: a faster machine may find better plans."
+        if timed
+        else "",
         *_loose(study),
         _modelled(study),
     ]
@@ -108,24 +112,6 @@ def _alike(study: StudyResults) -> Iterable[str]:
                 f"The {ranking.cases} cases by {metric.noun} are of {plural(len(networks), 'network')}, and "
                 "those of one network are alike: independent cases would have larger p-values."
             )
-
-
-def _machines(rows: Iterable[Row]) -> str:
-    machines = {row.origin.rpartition("; ")[2] for row in rows if row.origin}
-    return (
-        f"The rows are of {len(machines)} machines, so seconds are not comparable."
-        if len(machines) > 1
-        else ""
-    )
-
-
-def _timed(rows: Iterable[Row]) -> str:
-    timed = sum(row.point.time_limit is not None for row in rows)
-    return (
-        f"{plural(timed, 'point')} had a limit in seconds: a faster machine may find better plans."
-        if timed
-        else ""
-    )
 
 
 def _modelled(study: StudyResults) -> str:

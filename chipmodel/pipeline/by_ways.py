@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from heapq import heappop, heappush
+from itertools import chain, count, islice
+from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
@@ -23,7 +25,12 @@ from dma.columns.ladder import FOR_TIME, Cascades
 from dma.residency.storages import with_whole_concats
 from dma.schedule.buffer_names import with_readable_names
 from dma.schedule.build import StreamRequest
-from dma.streamers.by_ways import QUARTERS, program_in_ways, schedule_in_ways
+from dma.streamers.by_ways import (
+    FREE_MEMORY_USES,
+    FreeMemoryUse,
+    program_in_ways,
+    schedules_in_ways,
+)
 from solvers.columns.path import NO_LIMITS, PathLimits
 from solvers.fluid.borders import NEVER
 
@@ -32,52 +39,69 @@ SHARES = (64, 63, 62, 61, 58, 56)
 FARTHER = 1.02
 """How many times the cycles of a path of single ops those of one with concats made otherwise may be
 (assumed): of 44 programs, none was faster with cascades beyond."""
-SLOWER = 2
-"""Sizes one after another of which no schedule may be faster, after which no other one is tried (assumed)."""
 NEAR = 1.05
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
+
+Form = tuple[Program, FastestWays]
+"""A program and the ways in which its ops run."""
 
 
 def plan_by_ways(request: PlanRequest, path: Mapping[str, str], likely: int = 0) -> Planned | None:
     """Return the fastest plan that is found to fit SharedMemory, of those in the ways of a fastest path; None
     where none does. The path ``likely`` takes so many cycles at most. Raises TimeIsOver, and DoesNotFit where
     it computes more than the request allows."""
-    tried, slower, first = QuickestPlan(request, path), 0, 0
     sizes = [request.chip.shared_memory.bytes * share // 64 for share in SHARES]
-    for program, found in fastest_forms(request, path, sizes, likely):
-        tried.path_cycles = tried.path_cycles or found.cycles
-        last = try_in_ways(tried, program, found, QUARTERS[first:])
-        if last and last.fits and not first and last.packed == 1 and tried.cycles <= NEAR * found.cycles:
-            break  # Packing lost nothing, and the path knew what the plan takes.
-        slower = 0 if last is None or last.packed else slower + 1
-        if slower == SLOWER:
-            break
-        # In a little less memory hardly more than one of those is packed that were not.
-        first = max(0, first + (last.packed if last else 1) - (2 if last and last.fits else 1))
+    forms = fastest_forms(request, path, sizes, likely)
+    if (first := next(forms, None)) is None:
+        return None
+    tried = QuickestPlan(request, path, path_cycles=first[1].cycles)
+    best_first(tried, chain((first,), forms))
     return tried.answer()
 
 
-class LastTried(NamedTuple):
-    """The last schedule in some ways that was tried, whether it fits, and how many were packed."""
+class WaitingSchedule(NamedTuple):
+    """A schedule that takes so many cycles without contention; candidates are in the order of these."""
 
+    cycles: float
+    number: int
     program: Program
     schedule: Schedule
-    fits: bool
-    packed: int
+    given: int
+    """The bytes of SharedMemory for which its ways are."""
+    leaner: Iterator[tuple[Program, Schedule]]
+    """Schedules in the same ways that use less of the free memory."""
 
 
-def try_in_ways(
-    best: QuickestPlan, whole: Program, found: FastestWays, all_quarters: Sequence[int] = QUARTERS
-) -> LastTried | None:
-    """Try schedules in some ways, until one fits or may not be faster; None where there is none."""
-    tried: LastTried | None = None
-    for program, schedule in schedules_in(best.request, whole, found, all_quarters):
-        fits, packed = best.fits(found.bytes, program, schedule), tried.packed if tried else 0
-        tried = LastTried(program, schedule, fits, packed + (best.last is not None))
-        if fits or best.last is None:
-            break  # Those that load weights later are not faster.
-    return tried
+def best_first(tried: QuickestPlan, forms: Iterator[Form]) -> WaitingSchedule | None:
+    """Pack and simulate schedules in the ways of ``forms``, that with the fewest cycles first, until no other
+    one may be faster. Return the last one, None where there is none; ``tried.last`` is its plan.
+
+    ``forms`` are for less and less memory, so that their paths take more and more cycles. Where a schedule
+    cannot be packed, the leaner ones are candidates too.
+    """
+    waiting: list[WaitingSchedule] = []
+    number, last, tried.last = count(), None, None
+
+    def enter(given: int, schedules: Iterator[tuple[Program, Schedule]], most: int | None) -> None:
+        for program, schedule in islice(schedules, most):
+            cycles = tried.forecast(program, schedule)
+            heappush(waiting, WaitingSchedule(cycles, next(number), program, schedule, given, schedules))
+
+    least = 0.0  # Cycles of the path of the last form.
+    while True:
+        soonest = min(tried.cycles, waiting[0].cycles if waiting else inf)
+        if soonest > NEAR * least:
+            whole, found = next(forms, (None, None))
+            least = found.cycles if found else inf
+            if whole and found:
+                enter(found.bytes, schedules_in(tried.request, whole, found), 1)
+        elif waiting and soonest < tried.cycles:
+            last = heappop(waiting)
+            if not tried.fits(last.given, last.program, last.schedule, last.cycles):
+                enter(last.given, last.leaner, None)
+        else:
+            return last or (waiting[0] if waiting else None)
 
 
 def plan_in_these(
@@ -86,8 +110,7 @@ def plan_in_these(
     """Return the fastest plan that is found to fit SharedMemory, of those in some ``ways``; None for none.
     Raises DoesNotFit where it computes more than the request allows."""
     tried = QuickestPlan(request, path)
-    for found in ways:
-        try_in_ways(tried, request.program, found)
+    best_first(tried, ((request.program, found) for found in ways))
     return tried.answer()
 
 
@@ -95,7 +118,7 @@ def least_plan_in(request: PlanRequest, ways: FastestWays) -> tuple[Program, Pla
     """Return the program with the cascades of some ``ways``, and its plan that loads all weights where they
     are needed, packed into as little memory as is found; None where there is none."""
     asked = replace(request, chip=request.chip.with_memory(ways.bytes), spill=False)
-    for program, schedule in schedules_in(asked, asked.program, ways, QUARTERS[-1:]):
+    for program, schedule in schedules_in(asked, asked.program, ways, FREE_MEMORY_USES[-1:]):
         limits = packer_limits(asked, perf_counter())
         planned = packed(asked, with_readable_names(program, schedule), limits)
         fits = planned.solved.peak <= ways.bytes
@@ -134,15 +157,18 @@ def ways_along(
 
 
 def schedules_in(
-    request: PlanRequest, whole: Program, found: FastestWays, all_quarters: Sequence[int] = QUARTERS
+    request: PlanRequest,
+    whole: Program,
+    found: FastestWays,
+    uses: Sequence[FreeMemoryUse] = FREE_MEMORY_USES,
 ) -> Iterator[tuple[Program, Schedule]]:
-    """Schedules of a program in some ways, those first that load weights earlier."""
+    """Schedules of a program in some ways, those first that use more of the free memory."""
     # A cascade may have more steps than are possible, or there is too little room for what no path follows.
     with suppress(ValueError, DoesNotFit):
         program = program_in_ways(whole, found.ways)
         asked = StreamRequest(program, request.chip, found.bytes, request.spill)
-        for quarters in all_quarters:
-            yield program, schedule_in_ways(asked, found.ways, quarters)
+        for schedule in schedules_in_ways(asked, found.ways, uses):
+            yield program, schedule
 
 
 def fastest_forms(

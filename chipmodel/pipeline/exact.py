@@ -21,7 +21,7 @@ from chipmodel.model.plan import Status
 from chipmodel.model.program import Program
 from chipmodel.model.schedule import Schedule, steps
 from chipmodel.model.trace import Trace
-from chipmodel.pipeline.by_ways import fastest_forms, try_in_ways, ways_along
+from chipmodel.pipeline.by_ways import best_first, fastest_forms, ways_along
 from chipmodel.pipeline.quickest import QuickestPlan, packed, packer_limits
 from chipmodel.pipeline.request import Planned, PlanRequest
 from dma.columns.listed import ListedWays
@@ -114,7 +114,7 @@ class _ExactSearch:
         one that was tried."""
         assert self.model is not None
         self.model.forbidden.append(self.chain.ways)
-        last = try_in_ways(self.tried, whole, found)
+        last = best_first(self.tried, iter([(whole, found)]))
         if last is None or not last.program.is_straight:
             return
         planned = self.tried.last

@@ -57,11 +57,14 @@ class QuickestPlan:
         """Whether the best plan fits SharedMemory."""
         return self.best is not None and self.best.solved.peak <= self.request.chip.shared_memory.bytes
 
-    def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
+    def forecast(self, program: Program, schedule: Schedule) -> float:
+        """The cycles of a schedule without contention."""
+        return ScheduleForecast(program, self.request.chip, self.path).cycles(schedule)
+
+    def fits(self, given: int, program: Program, schedule: Schedule, forecast: float) -> bool:
         """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
         request, self.last = self.request, None
-        forecast = ScheduleForecast(program, request.chip, self.path)
-        if self.cycles < inf and self.cycles <= forecast.cycles(schedule):
+        if self.cycles < inf and self.cycles <= forecast:
             return False
         named = with_readable_names(program, schedule)
         planned = packed(request, named, packer_limits(request, self.began))

@@ -114,7 +114,7 @@ def _with_best_floor(request: StreamRequest, streamer: Streamer, cache: BudgetCa
     for divisor in _divisors(request, streamer):
         try:
             memory = memory_budget(request, streamer, request.budget // divisor, cache)
-            schedule = schedule_of(request, streamer, memory)
+            schedule = schedule_of(request, streamer, memory, emission_of(streamer, memory))
         except DoesNotFit as error:
             refusal = error
             continue
@@ -165,10 +165,16 @@ def _divisors(request: StreamRequest, streamer: Streamer) -> tuple[int, ...]:
     return (RECURRENT_DIVISOR, *divisors) if reloaded else divisors
 
 
-def schedule_of(request: StreamRequest, streamer: Streamer, memory: MemoryBudget) -> Schedule:
-    """Return the schedule of ``streamer`` where it is decided what stays in SharedMemory."""
+def emission_of(streamer: Streamer, memory: MemoryBudget) -> Emission:
+    """Return the steps of the ops as ``streamer`` cuts them, and what each one needs."""
     tilings = _tilings(memory, streamer, streamer.slices(memory))
-    emission = emit(memory.program, memory.chip, memory.residency, tilings)
+    return emit(memory.program, memory.chip, memory.residency, tilings)
+
+
+def schedule_of(
+    request: StreamRequest, streamer: Streamer, memory: MemoryBudget, emission: Emission
+) -> Schedule:
+    """Return the schedule of ``streamer`` where it is decided what stays in SharedMemory."""
     return _without_cascades(_with_floor(request, streamer, memory, emission))
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, groupby, pairwise
+from typing import NamedTuple
 
 from chipmodel.cascades.rewrite import with_cascades
 from chipmodel.geometry.interval import Interval
 from chipmodel.geometry.share import Share
 from chipmodel.model.program import Op, Program
-from chipmodel.model.schedule import Schedule, steps
+from chipmodel.model.schedule import BufferSpec, Schedule, steps
 from dma.columns.chosen import ChosenWay
 from dma.residency.by_ways import StayingTensors
 from dma.residency.greedy import Residency, decide
 from dma.residency.tiling import NONE_KEPT, Tiling, slice_bytes, sliced, stripe_bytes, striped
-from dma.schedule.build import StreamRequest, inside_bytes, schedule_of
+from dma.schedule.build import StreamRequest, emission_of, inside_bytes, schedule_of
 from dma.schedule.forecast import TransferTimes
 from dma.schedule.operands import Emission
 from dma.schedule.streamer import IssuedTransfer, IssuePlan, MemoryBudget, Streamer, WeightSlices
@@ -27,9 +28,26 @@ from dma.streamers.sync import one_buffer
 NAME = "shortest-path"
 UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 """That of an op that no path has."""
-QUARTERS = (4, 3, 2, 0)
-"""The quarters of the free memory that stores may take after the step that makes what they store, and weights
-before they are needed: the less, the easier buffers are packed."""
+
+
+class FreeMemoryUse(NamedTuple):
+    """How a schedule uses the memory that its ways leave free."""
+
+    quarters: int
+    """So many of it may be taken by stores after the step that makes what they store, and by weights before
+    they are needed."""
+    in_turn: bool = False
+    """Whether slices of weights pass through two buffers in turn where both have room."""
+
+
+FREE_MEMORY_USES = (
+    FreeMemoryUse(4),
+    FreeMemoryUse(3),
+    FreeMemoryUse(2),
+    FreeMemoryUse(0, in_turn=True),
+    FreeMemoryUse(0),
+)
+"""The first one mostly takes the fewest cycles; the less is used, the easier buffers are packed."""
 
 
 def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
@@ -37,8 +55,10 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
     return with_cascades(program, [way.cascade for way in ways if way.cascade])
 
 
-def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay], quarters: int) -> Schedule:
-    """Return a schedule of ``program_in_ways`` in which ops run in their ways.
+def schedules_in_ways(
+    request: StreamRequest, ways: Sequence[ChosenWay], uses: Sequence[FreeMemoryUse] = FREE_MEMORY_USES
+) -> Iterator[Schedule]:
+    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """
@@ -70,7 +90,7 @@ def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay], quarters
         double_buffered=True,
         reserve=one_buffer,
         slices=partial(_slices, widths=widths),
-        issue=partial(_issue, widths=widths, quarters=quarters),
+        issue=partial(_issue, widths=widths, use=uses[0]),
         cut=partial(_cut, tilings=tilings, widths=widths),
     )
     faster = {
@@ -79,7 +99,10 @@ def schedule_in_ways(request: StreamRequest, ways: Sequence[ChosenWay], quarters
         if op.name in tilings.keys() - residency.striped and len(tilings[op.name].stripes(op)) > 1
     }
     memory = MemoryBudget(program, request.chip, budget, 0, residency, claims, faster)
-    return schedule_of(request, streamer, memory)
+    emission = emission_of(streamer, memory)
+    for use in uses:
+        issuing = replace(streamer, issue=partial(_issue, widths=widths, use=use))
+        yield schedule_of(request, issuing, memory, emission)
 
 
 def _cut(
@@ -111,18 +134,42 @@ def _slices(memory: MemoryBudget, widths: Mapping[str, int]) -> WeightSlices:
     return WeightSlices(widths, lambda op: slice_bytes(memory.program, op, widths[op.name]))
 
 
-def _issue(memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], quarters: int) -> IssuePlan:
+def _issue(
+    memory: MemoryBudget, emission: Emission, widths: Mapping[str, int], use: FreeMemoryUse
+) -> IssuePlan:
     tensors = TensorIssuer(memory, emission, _slices(memory, widths).bytes_at)
     others = [*stripes(emission), *tensors.transfers()]
     own = bytes_at_steps(emission, weight_spans(emission))
     taken = bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
-    others = _earlier(memory, emission, others, left)
-    spare = [max(0, more) * quarters // 4 for more in left]
+    spare = [max(0, more) * use.quarters // 4 for more in left]
     others = _later(memory, emission, others, spare, tensors)
     room = [size + more for size, more in zip(own, spare, strict=True)]
     issued, buffers = in_idle_time(memory, emission, others, room)
+    if use.in_turn:
+        issued, buffers = _in_turn(issued, left)
     return IssuePlan([*others, *issued], buffers)
+
+
+def _in_turn(issued: Sequence[IssuedTransfer], left: Sequence[int]) -> IssuePlan:
+    """Let the slices of an op pass through two buffers in turn, each loaded while the one before is read,
+    where there are bytes ``left`` for both."""
+    transfers: list[IssuedTransfer] = []
+    buffers: dict[str, BufferSpec] = {}
+    in_order = sorted(issued, key=lambda load: load.need.first)
+    for op, loads in groupby(in_order, key=lambda load: load.need.op):
+        turns = [*loads]
+        at_once = any(before.need.last >= load.need.first for before, load in pairwise(turns))
+        size = max(load.need.bytes for load in turns)
+        if at_once or min(left[turns[0].need.first : turns[-1].need.last + 1]) < size:
+            transfers += turns
+            continue
+        for number, load in enumerate(turns):
+            name = f"{op}.turn{number % 2}"
+            buffers[name] = BufferSpec(name, size, kind="weights")
+            issue = turns[number - 1].need.first if number else load.issue
+            transfers.append(IssuedTransfer(load.need, name, issue, load.need.first))
+    return IssuePlan(transfers, buffers)
 
 
 def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[Span]:
@@ -133,39 +180,6 @@ def _spans(tensors: TensorIssuer, issued: Sequence[IssuedTransfer]) -> Iterator[
     for name, spec in tensors.emission.buffers.items():
         if at := positions.get(name):
             yield Interval(min(at), max(at) + 1), spec.bytes
-
-
-def _earlier(
-    memory: MemoryBudget, emission: Emission, issued: list[IssuedTransfer], left: list[int]
-) -> list[IssuedTransfer]:
-    """Issue the loads of each op's first step earlier: by as many steps as take as long, where what they load
-    is stored by then and there are bytes ``left``."""
-    cycles, computes = TransferTimes(memory.chip), [step.cycles for step in steps(emission.body)]
-    begun: dict[str, int] = {}
-    stored: dict[str, list[tuple[Share, int]]] = {}
-    for each in issued:
-        begun[each.buffer] = min(each.issue, begun.get(each.buffer, each.issue))
-        if each.need.direction == "store":
-            stored.setdefault(each.need.part.name, []).append((each.need.part.share, each.due))
-
-    def earlier(each: IssuedTransfer) -> IssuedTransfer:
-        need, (start, _) = each.need, emission.op_steps[each.need.op]
-        opens = need.direction == "load" and need.first == start
-        if not opens or begun[each.buffer] < each.issue or each.issue < start - 1:
-            return each
-        shares = stored.get(need.part.name, ())
-        ends = [due for share, due in shares if due <= each.issue and share.overlaps(need.part.share)]
-        position, size = each.issue, emission.buffers[each.buffer].bytes
-        waits = cycles.of(need) - sum(computes[position:start])
-        while position > max(ends, default=-1) + 1 and left[position - 1] >= size and waits > 0:
-            if emission.straight_chain[position - 1] != emission.straight_chain[start]:
-                break
-            position -= 1
-            left[position] -= size
-            waits -= computes[position]
-        return replace(each, issue=position)
-
-    return [earlier(each) for each in issued]
 
 
 def _later(

@@ -14,7 +14,7 @@ from chipmodel.pipeline.request import PlanRequest
 from chipmodel.pipeline.run import run
 from chipmodel.rewrites.in_place import reuse
 from chipmodel.verify.commands import verify
-from dma.streamers.by_ways import QUARTERS
+from dma.streamers.by_ways import FREE_MEMORY_USES
 from dma.streamers.race import StreamerRace
 from tests.chipmodel.pipeline.test_plan import wide
 from tests.dma.streamers.test_resident_knapsack import looped
@@ -89,7 +89,7 @@ def test_a_schedule_that_cannot_be_faster_is_not_simulated(monkeypatch: pytest.M
     planned = plan(PlanRequest(wide(10, 10), LUNA_LIKE))
     assert planned.trace is not None
     assert planned.trace.cycles == min(simulated)
-    assert len(simulated) < len(by_ways.SHARES) * len(QUARTERS)
+    assert len(simulated) < len(by_ways.SHARES) * len(FREE_MEMORY_USES)
 
 
 @pytest.mark.slow

@@ -82,24 +82,24 @@ def best_first(tried: QuickestPlan, forms: Iterator[Form]) -> WaitingSchedule | 
     """
     waiting: list[WaitingSchedule] = []
     number, last, tried.last = count(), None, None
+    least = 0.0  # Cycles of the path of the last form.
 
-    def enter(given: int, schedules: Iterator[tuple[Program, Schedule]], most: int | None) -> None:
+    def enter(given: int, schedules: Iterator[tuple[Program, Schedule]], most: int | None = None) -> None:
         for program, schedule in islice(schedules, most):
             cycles = tried.forecast(program, schedule)
             heappush(waiting, WaitingSchedule(cycles, next(number), program, schedule, given, schedules))
 
-    least = 0.0  # Cycles of the path of the last form.
     while True:
         soonest = min(tried.cycles, waiting[0].cycles if waiting else inf)
         if soonest > NEAR * least:
-            whole, found = next(forms, (None, None))
-            least = found.cycles if found else inf
-            if whole and found:
-                enter(found.bytes, schedules_in(tried.request, whole, found), 1)
+            form = next(forms, None)
+            least = form[1].cycles if form else inf
+            if form:
+                enter(form[1].bytes, schedules_in(tried.request, *form), most=1)
         elif waiting and soonest < tried.cycles:
             last = heappop(waiting)
-            if not tried.fits(last.given, last.program, last.schedule, last.cycles):
-                enter(last.given, last.leaner, None)
+            if not tried.fits(last.given, last.program, last.schedule):
+                enter(last.given, last.leaner)
         else:
             return last or (waiting[0] if waiting else None)
 

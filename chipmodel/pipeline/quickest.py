@@ -42,7 +42,7 @@ class QuickestPlan:
     began: float = field(default_factory=perf_counter)
     path_cycles: int | None = None
     last: Planned | None = None
-    """The last schedule that was packed, simulated if it fits; None where it could not be faster."""
+    """The last schedule that was packed, simulated if it fits; None where none was."""
 
     @property
     def cycles(self) -> float:
@@ -61,11 +61,13 @@ class QuickestPlan:
         """The cycles of a schedule without contention."""
         return ScheduleForecast(program, self.request.chip, self.path).cycles(schedule)
 
-    def fits(self, given: int, program: Program, schedule: Schedule, forecast: float) -> bool:
-        """Whether a schedule for so many bytes may be faster and fits SharedMemory."""
-        request, self.last = self.request, None
-        if self.cycles < inf and self.cycles <= forecast:
-            return False
+    def may_be_faster(self, program: Program, schedule: Schedule) -> bool:
+        """Whether a schedule may be faster than the best plan, by its forecast."""
+        return self.cycles == inf or self.forecast(program, schedule) < self.cycles
+
+    def fits(self, given: int, program: Program, schedule: Schedule) -> bool:
+        """Pack a schedule for so many bytes, and simulate it if it fits SharedMemory; whether it does."""
+        request = self.request
         named = with_readable_names(program, schedule)
         planned = packed(request, named, packer_limits(request, self.began))
         self.attempts.append(Attempt(given, planned.solved.peak, planned.solved.lower_bound))

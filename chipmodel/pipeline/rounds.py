@@ -56,7 +56,9 @@ def plan_in_rounds(
     tried = QuickestPlan(request, simulated if race.portfolio.chooses_by_cycles else None, best)
     most = ROUNDS * len(race.portfolio.candidates)
     while len(tried.attempts) < most and (entry := race.next()):
-        if tried.fits(entry.budget, program, entry.schedule, tried.forecast(program, entry.schedule)):
+        if not tried.may_be_faster(program, entry.schedule):
+            continue
+        if tried.fits(entry.budget, program, entry.schedule):
             if tried.path is None:
                 break
         elif tried.last and not (tried.has_room and until.ends("further rounds of scheduling and packing")):

@@ -85,24 +85,28 @@ def schedules_in_ways(
     residency = replace(residency, through=through)
     parts = (_stripes(program, op, residency, tilings) for op in ops)
     claims = tuple(live + size for live, size in zip(through, parts, strict=True))
-    streamer = Streamer(
-        name=NAME,
-        double_buffered=True,
-        reserve=one_buffer,
-        slices=partial(_slices, widths=widths),
-        issue=partial(_issue, widths=widths, use=uses[0]),
-        cut=partial(_cut, tilings=tilings, widths=widths),
-    )
+    streamers = [
+        Streamer(
+            name=NAME,
+            double_buffered=True,
+            reserve=one_buffer,
+            slices=partial(_slices, widths=widths),
+            issue=partial(_issue, widths=widths, use=use),
+            cut=partial(_cut, tilings=tilings, widths=widths),
+        )
+        for use in uses
+    ]
     faster = {
         op.name: replace(tilings[op.name], striped=False)
         for op in ops
         if op.name in tilings.keys() - residency.striped and len(tilings[op.name].stripes(op)) > 1
     }
     memory = MemoryBudget(program, request.chip, budget, 0, residency, claims, faster)
-    emission = emission_of(streamer, memory)
-    for use in uses:
-        issuing = replace(streamer, issue=partial(_issue, widths=widths, use=use))
-        yield schedule_of(request, issuing, memory, emission)
+    emission = emission_of(
+        streamers[0], memory
+    )  # Streamers that differ in what they issue have the same steps.
+    for streamer in streamers:
+        yield schedule_of(request, streamer, memory, emission)
 
 
 def _cut(

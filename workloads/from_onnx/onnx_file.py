@@ -90,6 +90,8 @@ def _inlined(model: ModelProto) -> ModelProto:
 def _check_functions(model: ModelProto) -> None:
     """Refuse functions in functions that are too many nodes once inlined: onnx would inline them until the
     memory overflows. It refuses itself those that call themselves."""
+    if not model.functions:
+        return
     networkx = module("networkx")
     calls = {(f.domain, f.name): list(_called(f.node)) for f in model.functions}
     graph = networkx.DiGraph((name, each) for name, called in calls.items() for each in called)

@@ -193,7 +193,7 @@ def tries_of_all(request: PlanRequest) -> Iterator[QuickestPlan]:
     for program, ways in fastest_forms(request, {}, sizes):
         for whole, schedule in schedules_in(request, program, ways):
             tried = QuickestPlan(request, {})
-            tried.fits(ways.bytes, whole, schedule, 0)
+            tried.fits(ways.bytes, whole, schedule)
             yield tried
 
 

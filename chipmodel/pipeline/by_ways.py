@@ -39,7 +39,7 @@ SHARES = (64, 63, 62, 61, 58, 56)
 FARTHER = 1.02
 """How many times the cycles of a path of single ops those of one with concats made otherwise may be
 (assumed): of 44 programs, none was faster with cascades beyond."""
-NEAR = 1.05
+NEAR = 1.01
 """How many times the cycles of a path those of its plan may be, before one for less memory is tried: large
 slices of weights may wait for one another (assumed)."""
 

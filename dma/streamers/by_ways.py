@@ -31,21 +31,19 @@ UNKNOWN = ChosenWay((), None, None, {}, {}, 0)
 
 
 class FreeMemoryUse(NamedTuple):
-    """How a schedule uses the memory that its ways leave free."""
+    """How a schedule uses the memory that its ways leave free: for stores after the step that makes what they
+    store, and for weights before they are needed."""
 
-    quarters: int
-    """So many of it may be taken by stores after the step that makes what they store, and by weights before
-    they are needed."""
+    spared: int
+    """64ths of SharedMemory that stay free, as buffers that fill all of it can hardly be packed."""
     in_turn: bool = False
     """Whether slices of weights pass through two buffers in turn where both have room."""
 
 
 FREE_MEMORY_USES = (
-    FreeMemoryUse(4),
-    FreeMemoryUse(3),
-    FreeMemoryUse(2),
-    FreeMemoryUse(0, in_turn=True),
-    FreeMemoryUse(0),
+    *map(FreeMemoryUse, (0, 1, 2, 4, 8, 16)),
+    FreeMemoryUse(64, in_turn=True),
+    FreeMemoryUse(64),
 )
 """The first one mostly takes the fewest cycles; the less is used, the easier buffers are packed."""
 
@@ -146,7 +144,8 @@ def _issue(
     own = bytes_at_steps(emission, weight_spans(emission))
     taken = bytes_at_steps(emission, _spans(tensors, others))
     left = [memory.budget - size - much for size, much in zip(taken, own, strict=True)]
-    spare = [max(0, more) * use.quarters // 4 for more in left]
+    spared = memory.budget * use.spared // 64
+    spare = [max(0, more - spared) for more in left]
     others = _later(memory, emission, others, spare, tensors)
     room = [size + more for size, more in zip(own, spare, strict=True)]
     issued, buffers = in_idle_time(memory, emission, others, room)

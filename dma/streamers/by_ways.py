@@ -41,7 +41,7 @@ class FreeMemoryUse(NamedTuple):
 
 
 FREE_MEMORY_USES = (
-    *map(FreeMemoryUse, (0, 1, 2, 4, 8, 16)),
+    *map(FreeMemoryUse, (0, 1, 2, 4, 8, 16, 32)),
     FreeMemoryUse(64, in_turn=True),
     FreeMemoryUse(64),
 )
@@ -56,7 +56,8 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
 def schedules_in_ways(
     request: StreamRequest, ways: Sequence[ChosenWay], uses: Sequence[FreeMemoryUse] = FREE_MEMORY_USES
 ) -> Iterator[Schedule]:
-    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``.
+    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``, unless it is
+    the one before.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """
@@ -103,8 +104,12 @@ def schedules_in_ways(
     emission = emission_of(
         streamers[0], memory
     )  # Streamers that differ in what they issue have the same steps.
+    known: Schedule | None = None
     for streamer in streamers:
-        yield schedule_of(request, streamer, memory, emission)
+        schedule = schedule_of(request, streamer, memory, emission)
+        if schedule != known:
+            yield schedule
+        known = schedule
 
 
 def _cut(

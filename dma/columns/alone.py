@@ -14,6 +14,7 @@ from dma.columns.ladder import cuts
 from dma.columns.numbers import SharedNumbers
 from dma.columns.plan_ways import PartCut
 from dma.residency.loaded_rings import may_roll
+from dma.residency.rings import distance
 from dma.residency.tiling import row_blocks
 from solvers.columns.kernel import INPUT, OUTPUT, Stretch
 
@@ -28,12 +29,14 @@ def op_alone(
     own: PartCut | None,
     loads: int | None,
     tight: bool,
+    taken: str | None,
 ) -> Stretch | None:
     """Return the stretch of one op, whatever the numbers of its tensors; None where its parts are none of
     those that are listed.
 
     ``loads`` are the DMA cycles of its weights where they may be there before (None: they are not). ``own``
-    is a cut beside those of the ladder; see ``dma.columns.ladder.cuts`` for ``tight``.
+    is a cut beside those of the ladder; see ``dma.columns.ladder.cuts`` for ``tight``. The output may have
+    the memory of the input ``taken``: row by row, unless the op overwrites it at once.
     """
     if not _is_listed(program, op):
         return None
@@ -53,24 +56,35 @@ def op_alone(
     described = [(program.tensors[n].bytes, rows[n][0], -1, *rows[n][1:], 1) for n in names]
     size, ends = program.block_bytes(op), (len(needs), 0, len(op.outputs))
     scratch = op.scratch.bytes if op.scratch else 0
-    taken = None
-    if op.overwrites and not op.by_rows:
-        taken = names.index(op.overwrites), names.index(op.outputs[0])
+    parts = cuts(op, partial(numbers.cycles, op), own, tight)
+    choices = [(*part, _beside(program, op, taken, *part[:2])) for part in parts]
     return Stretch(
         np.array([(op.work.rows, 0, size, int(loads is None), scratch, op.work.macs, 0, *ends)], np.int64),
         np.array(needs, np.int64),
         np.array([names.index(name) for name in op.outputs], np.int64),
         np.array(described, np.int64),
-        np.array(list(cuts(op, partial(numbers.cycles, op), own, tight)), np.int64),
+        np.array(choices, np.int64),
         np.zeros(1, np.int64),
         np.array(by_channels, np.int64),
         NONE,
         op.work.channels,
         (),
         loads or 0,
-        taken,
+        (names.index(taken), names.index(op.outputs[0])) if taken else None,
         isinstance(op.work, Recurrent),
+        taken != op.overwrites,
     )
+
+
+def _beside(program: Program, op: Op, taken: str | None, rows: int, channels: int) -> int:
+    """The bytes that an output takes beside an input of which it has the memory, by a part's rows and
+    channels: later parts read what the first one would overwrite. Row by row, a rolling buffer has both."""
+    if taken is None:
+        return 0
+    old, made = program.tensors[taken].bytes, program.tensors[op.outputs[0]].bytes
+    if taken == op.overwrites:
+        return 0 if rows >= op.work.rows and channels >= op.work.channels else made
+    return made if rows >= op.work.rows else min(made, max(distance(program, op, taken, rows), made - old))
 
 
 def _is_listed(program: Program, op: Op) -> bool:

@@ -41,7 +41,7 @@ def chosen_way(
     number, second, third, fourth = way.made_by
     choice = stretch.choices[number].tolist()
     if len(ops) == 1:
-        rows, channels, _ = choice
+        rows, channels, *_ = choice
         tiling = Tiling(rows, channels, True, bool(second), third, rolls)
         return ChosenWay(names, None, tiling, before, after, way.bytes)
     again = int(stretch.again[second])

@@ -14,6 +14,7 @@ from chipmodel.cascades.shape import may_cascade
 from chipmodel.hardware.chip import Chip
 from chipmodel.model.program import Op, Program, reads
 from chipmodel.npu.least_costs import least_cycles
+from chipmodel.rewrites.rows_in_place import rows_to_take
 from dma.columns.alone import op_alone
 from dma.columns.chains import ChainOps
 from dma.columns.ladder import MOST_OPS, Cascades
@@ -68,6 +69,8 @@ class ListedWays:
         self._stretches: dict[tuple[int, int], Stretch | None] = {}
         # Parts of both rows and channels need fewer bytes and more cycles.
         self._tight = comfortable_memory(program) > chip.shared_memory.bytes
+        takes = rows_to_take(program).items() if own.in_rows else ()
+        self._in_rows = {name: old for name, old in takes if name in own.in_rows}
         self._cascades = cascades
         narrow = _narrow_borders(tensors)
         self._borders = frozenset(borders)
@@ -139,11 +142,12 @@ class ListedWays:
 
     def _alone(self, run: int, tensors: Mapping[str, int]) -> Stretch | None:
         op, known = self.ops[run], (self.program, self.chip, self._numbers)
-        given = self.own.cuts.get(op.name), self.loads[run], self._tight
+        own, loads = self.own.cuts.get(op.name), self.loads[run]
         alone = ChainOps(*known, (op,), frozenset(), self.loads[run : run + 1])
-        taken = op.overwrites and alone.names.index(op.overwrites)
-        make = partial(op_alone, *known, op, *given)
-        return self._alike(alone, (given, taken, op.by_rows), make, tensors)
+        taken = op.overwrites or self._in_rows.get(op.name)
+        make = partial(op_alone, *known, op, own, loads, self._tight, taken)
+        alike = own, loads, taken and alone.names.index(taken), bool(op.overwrites)
+        return self._alike(alone, alike, make, tensors)
 
     def _alike(
         self, ops: ChainOps, own: object, make: Callable[[], Stretch | None], tensors: Mapping[str, int]

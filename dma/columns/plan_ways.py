@@ -33,6 +33,8 @@ class PlanWays:
 
     cuts: Mapping[str, PartCut] = field(default_factory=dict[str, PartCut])
     chains: Mapping[tuple[str, ...], Chain] = field(default_factory=dict[tuple[str, ...], Chain])
+    in_rows: frozenset[str] = frozenset()
+    """The ops whose output takes the memory of an input row by row."""
 
 
 def plan_ways(schedule: Schedule) -> PlanWays:
@@ -45,4 +47,4 @@ def plan_ways(schedule: Schedule) -> PlanWays:
         each.ops: Chain(each.heights, each.reloaded, each.bands, each.again, each.groups)
         for each in schedule.cascades
     }
-    return PlanWays(cuts, chains)
+    return PlanWays(cuts, chains, frozenset(name for name, _ in schedule.in_rows))

@@ -56,8 +56,8 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
 def schedules_in_ways(
     request: StreamRequest, ways: Sequence[ChosenWay], uses: Sequence[FreeMemoryUse] = FREE_MEMORY_USES
 ) -> Iterator[Schedule]:
-    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``, unless it is
-    the one before.
+    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``, unless it
+    is the one before.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """

@@ -41,7 +41,8 @@ tracked tensors that stay:
 
 
 MOVE_COLUMNS = 11
-"""Those of a move: what ``MoveRow`` in ``ways.h`` has, room, and bytes of several parts; then come places."""
+"""Those of a move: what ``MoveRow`` in ``ways.h`` has, room, and whether an output has the memory
+of an input; then come places."""
 
 
 class Rates(NamedTuple):
@@ -66,8 +67,8 @@ class Stretch(NamedTuple):
     of a row of which only some of the columns are needed."""
     choices: Integers
     """The rows a step of each op of a cascade, a set of bands, from 1 on, or 0, and the ops that make rows
-    again for each step that reads them, as bits; of one op the rows and channels of a part, and the cycles
-    of all parts."""
+    again for each step that reads them, as bits; of one op the rows and channels of a part, the cycles of
+    all parts, and the bytes that an output takes beside the input of which it has the memory."""
     again: Integers
     """Sets of ops whose weights are loaded again, as bits."""
     by_channels: Integers
@@ -85,6 +86,8 @@ class Stretch(NamedTuple):
     """An input and the output that has its memory where both stay, or in one part, by number here."""
     in_turn: bool = False
     """Whether a row of one op needs all channels of the row before."""
+    by_rows: bool = False
+    """Whether that memory may be ``taken`` row by row alone."""
 
 
 class ListedColumns(Protocol):
@@ -136,8 +139,8 @@ class Border(NamedTuple):
     """For each move and tensor of the stretch where it lies."""
     room: Integers
     """Bytes by move."""
-    in_parts: Integers
-    """Bytes by move that several parts take beyond one."""
+    shares: Integers
+    """Whether an output has the memory of an input, by move."""
     moves: Integers
     """See ``MoveRow``."""
     fitting: Integers
@@ -227,10 +230,10 @@ def listed_ways(
         *(*columns.rates.load, *columns.rates.store, *columns.rates.weights, border.capacity, border.last),
         *(columns.rolls, most_steps, stretch.channels, stretch.channels > 0, border.later, border.most),
         *(stretch.loads, -1 if stretch.taken is None else stretch.taken[1], not columns.for_plan),
-        *(stretch.in_turn, reached.width, limit.most, columns.for_bytes, most_macs),
+        *(stretch.in_turn, reached.width, limit.most, columns.for_bytes, most_macs, stretch.by_rows),
     )
     described = stretch.ops, stretch.needs, stretch.makes, stretch.tensors, columns.table, stretch.choices
-    placed = stretch.again, columns.groups, border.places, border.room, border.in_parts, stretch.by_channels
+    placed = stretch.again, columns.groups, border.places, border.room, border.shares, stretch.by_channels
     around = stretch.bands, columns.runs, np.array(settings, np.int64), border.moves, border.fitting
     times = reached.points, reached.before, limit.rest
     found = _kernel().column_ways((*described, *placed, *around, *times))

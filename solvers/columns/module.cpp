@@ -21,8 +21,8 @@ public:
     }
 };
 
-enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, IN_PARTS, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, REST, COUNT };
-enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES, FOR_BYTES, MOST_MACS };
+enum Position { OPS, NEEDS, MAKES, TENSORS, TABLE, CHOICES, AGAIN, GROUPS, PLACES, ROOM, SHARES, BY_CHANNELS, BANDS, RUNS, CHIP, MOVES, FITTING, POINTS, BEFORE_TIMES, REST, COUNT };
+enum Setting { LOAD = 0, STORE = 3, WEIGHTS = 6, CAPACITY = 9, LAST, ROLLS, MOST_STEPS, CHANNELS, ON_ITS_OWN, LATER, MOST, BESIDES, TAKES, WHOLE_TOO, IN_TURN, WIDTH, MOST_CYCLES, FOR_BYTES, MOST_MACS, BY_ROWS };
 
 // The sets of bands, after none: their number, cycles by band and op, columns by band and tensor, all columns.
 std::vector<Bands> read_bands(const Array &array, const Stretch &stretch) {
@@ -59,7 +59,7 @@ std::vector<Way> find_ways(const Array *arrays, const Around &around, const Plac
             whole = all ? std::min(whole, cut.cycles) : whole;
         }
         OpWays ways(stretch, chip, places, best, settings[CHANNELS], settings[TAKES], arrays[BY_CHANNELS].data(),
-                    whole, settings[IN_TURN] != 0);
+                    whole, settings[IN_TURN] != 0, settings[BY_ROWS] != 0);
         for (Int number = 0; number < Int(cuts.size()); ++number) {
             ways.take(number, cuts[number]);
         }
@@ -96,7 +96,7 @@ std::vector<TableRow> find_table(const Array *arrays) {
     const Limit limit{{arrays[POINTS].data(), points, settings[WIDTH]}, arrays[BEFORE_TIMES].data(),
                       arrays[REST].data(), arrays[REST].size() > points ? points : 0, settings[MOST_CYCLES]};
     const Int tensors = arrays[TENSORS].size() * Int(sizeof(Int)) / Int(sizeof(TensorRow));
-    const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[IN_PARTS].data(), moves.data(),
+    const Places places{arrays[PLACES].data(), arrays[ROOM].data(), arrays[SHARES].data(), moves.data(),
                         arrays[ROOM].size(), tensors, settings[BESIDES], limit, {}};
     if (around.for_bytes) {
         Best<5, TableRow> least;
@@ -170,7 +170,7 @@ PyObject *column_border(PyObject *, PyObject *tuple) {
         if (places.find(move, found)) {
             rows.insert(rows.end(), {move.before, move.after, move.after_bytes + places.staying(), move.behind,
                                      move.passing_behind, move.behind_after, move.leaving + found.stored, move.early,
-                                     move.early_after, found.room, found.in_parts});
+                                     move.early_after, found.room, found.shares});
             rows.insert(rows.end(), found.places.begin(), found.places.end());
         }
     }

@@ -5,18 +5,19 @@
 
 namespace columns {
 
-// A way to cut one op, and the NPU cycles of all parts.
+// A way to cut one op, the NPU cycles of all parts, and the bytes that an output takes beside the input of which it
+// has the memory.
 struct Cut {
-    Int rows, channels, cycles;
+    Int rows, channels, cycles, beside;
 };
 
 // The ways of one op on its own.
 class OpWays {
 public:
     OpWays(const Stretch &stretch, const Chip &chip, const Places &places, Taker &best, Int channels, Int takes,
-           const Int *by_channels, Int whole, bool in_turn)
+           const Int *by_channels, Int whole, bool in_turn, bool by_rows)
         : stretch_(stretch), chip_(chip), places_(places), best_(best), channels_(channels), takes_(takes),
-          whole_(whole), in_turn_(in_turn), by_channels_(by_channels) {}
+          whole_(whole), in_turn_(in_turn), by_rows_(by_rows), by_channels_(by_channels) {}
 
     void take(Int number, const Cut &cut) {
         const OpRow &op = stretch_.ops[0];
@@ -29,6 +30,7 @@ public:
         slices_ = (channels_ + cut.channels - 1) / cut.channels;
         last_slice_ = channels_ - (slices_ - 1) * cut.channels;
         compute_ = cut.cycles;
+        cut_beside_ = cut.beside;
         if (places_.are_beyond(compute_, 0)) {
             return;
         }
@@ -165,10 +167,11 @@ private:
         for (Int tensor = 0; tensor < places_.tensors; ++tensor) {
             passes = passes || places_.of(place, tensor) == PASSES;
         }
-        // Stripes of what stays are for their cycles alone, which are rounded down for each.
-        if (!passes && stripes_ > 1 && (takes_ >= 0 || compute_ + stripes_ * slices_ >= whole_)) {
-            return;
+        const bool in_rows = by_rows_ && places_.shares[place] && stripes_ > 1 && made_by[1] == 0;
+        if (!in_rows && !passes && stripes_ > 1 && (takes_ >= 0 || compute_ + stripes_ * slices_ >= whole_)) {
+            return;  // Stripes of what stays are for their cycles alone, which are rounded down for each.
         }
+        beside_ = in_rows || !by_rows_ ? cut_beside_ : stretch_.tensors[takes_].bytes;
         for (Int depth = 1; depth <= (passes && stripes_ * slices_ > 1 && !chip_.for_bytes ? 2 : 1); ++depth) {
             for (Int slices = 1; slices <= (slice_loads_ > 1 && !chip_.for_bytes ? 2 : 1); ++slices) {
                 made_by[2] = depth;
@@ -179,9 +182,8 @@ private:
     }
 
     void take_buffers(Int place, Int depth, Int slices, bool passes, const std::array<Int, 4> &made_by) {
-        const bool parts = stripes_ * slices_ > 1;
         const Int second = std::min(slice_, stretch_.ops[0].weights - slice_);  // The last of two may be smaller.
-        Int single = slice_ + stretch_.ops[0].carried + (parts ? places_.in_parts[place] : 0), size = single + second * (slices - 1);
+        Int single = slice_ + stretch_.ops[0].carried + (places_.shares[place] ? beside_ : 0), size = single + second * (slices - 1);
         Int loads = weight_cycles_, stores = 0, last = 0, apart = 0, late = 0, behind = 0, first = slice_loads_ ? slice_cycles_ : 0;
         Int ahead = slice_loads_ ? slices * chip_.weights.cycles(slice_) : 0;
         Int passed = first, tail = compute_, latest = 0;
@@ -193,7 +195,7 @@ private:
             if (place_of == FREE) {
                 continue;
             }
-            const bool has_bytes = parts || tensor != takes_;
+            const bool has_bytes = tensor != takes_ || beside_ > 0;
             if (place_of != PASSES) {
                 const Int comes = place_of & COMES ? chip_.load.cycles(row.bytes) : 0;
                 size += has_bytes * row.bytes;
@@ -265,10 +267,12 @@ private:
     const Int channels_, takes_;  // the output that has an input's memory
     const Int whole_;             // NPU cycles in one part
     const bool in_turn_;          // whether a row needs all channels of the one before
+    const bool by_rows_;          // whether the output may have that memory row by row alone
     const Int *by_channels_;
     std::vector<Passing> passing_;
     std::vector<Int> latest_;  // by tensor that passes, if no plan has it whole
     std::vector<Int> starts_;  // rows at which stripes begin, and the end
+    Int cut_beside_ = 0, beside_ = 0;
     Int stripes_ = 1, slices_ = 1, last_slice_ = 1, compute_ = 0;
     Int slice_ = 0, slice_loads_ = 0, slice_cycles_ = 0, last_cycles_ = 0, weight_cycles_ = 0, rounds_ = 1;
 };

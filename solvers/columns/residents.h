@@ -225,7 +225,7 @@ class MovePlaces {
 public:
     struct Found {
         std::vector<Int> places;
-        Int room, in_parts, stored;
+        Int room, shares, stored;
     };
 
     // What nobody follows costs nothing, or stays where a plan is sought.
@@ -264,11 +264,9 @@ public:
             const Int place = place_of(tensor, before, after);
             found.places.push_back(again_[at] && place == FREE ? STAYS | AFTER : place);
         }
-        found.in_parts = 0;
-        if (taken_ >= 0 && found.places[old_] & STAYS && found.places[taken_] & STAYS) {
-            // The output has the memory of the input, which a later part still reads.
-            found.in_parts = residents_.tensors[numbers_[taken_]].bytes;
-            found.places[taken_] = FREE;
+        found.shares = taken_ >= 0 && found.places[old_] & STAYS && found.places[taken_] & STAYS;
+        if (found.shares) {
+            found.places[taken_] = FREE;  // The output has the memory of the input.
         }
         found.room = capacity_ - through(move) - around(found.places);
         found.stored = 0;

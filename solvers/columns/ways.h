@@ -134,12 +134,12 @@ struct MoveRow {
     Int early, early_after;
 };
 
-// Where each tensor lies, by place: PASSES, STAYS or FREE; the room beside what stays, and bytes that several
-// parts take beyond one.
+// Where each tensor lies, by place: PASSES, STAYS or FREE; the room beside what stays, and whether an output has the
+// memory of an input.
 struct Places {
     const Int *of_tensor;
     const Int *room;
-    const Int *in_parts;
+    const Int *shares;
     const MoveRow *moves;
     Int count, tensors;
     Int weights;  // DMA cycles of weights of the stretch of which some may be there from before

@@ -54,6 +54,19 @@ def test_known_rows(network: str, chip: str, size: int, share: float) -> None:
     assert sum(binding.cycles for binding in found.bindings) == found.cycles
 
 
+@pytest.mark.parametrize(("chip", "size"), [("stm32n6", 16520), ("alif-e7", 16544)])
+def test_outputs_that_a_plan_has_in_place_by_rows_are_listed(chip: str, size: int) -> None:
+    """With them the plan is within a quarter of its bound; it beats all ways without."""
+    result = planned("ds_cnn", chip, size)
+    own = plan_ways(result.schedule)
+    assert own.in_rows
+    found = listed_bound(result.program, result.chip, {}, True, own)
+    without = listed_bound(result.program, result.chip, {}, True, replace(own, in_rows=frozenset()))
+    assert found is not None
+    assert without is not None
+    assert found.cycles <= result.trace.cycles < min(1.25 * found.cycles, without.cycles)
+
+
 def test_recurrent_ops_in_loops_have_listed_ways() -> None:
     """Some of their weights may be there from before."""
     program = reuse(load("zoo:denoise"), "all")

@@ -117,14 +117,8 @@ def test_the_peak_is_measured_not_taken_from_the_packer(monkeypatch: pytest.Monk
     assert (solved.peak, solved.lower_bound) == (60, contention(Problem(CHAIN)))
 
 
-def test_heuristics_keep_constraints_or_refuse_them() -> None:
+def test_constraints_that_exclude_each_other_are_refused() -> None:
     pinned = Buffer("p", 8, (Interval(0, 9),), pinned=20)
-    problem = Problem((*CHAIN, pinned), separated=(("a", "c"),))
-    for name in PAPER[1:]:
-        assert check(problem, solve(problem, name).plan) == ()
-    for name in ("naive", *OTHERS, "hill-climb", "pool:0.5"):
-        with pytest.raises(BadInput, match=f"packer '{name.partition(':')[0]}' keeps no constraints"):
-            solve(problem, name)
     clash = Problem((pinned, Buffer("q", 8, (Interval(0, 9),), pinned=24)))
     with pytest.raises(BadInput, match="finds no plan that keeps all constraints"):
         solve(clash, "large-first")

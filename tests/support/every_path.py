@@ -67,22 +67,23 @@ def _decided(name: str, choice: str, chance: Fraction, path: Path) -> Path:
 
 def unrolled(commands: tuple[Command, ...], decisions: Mapping[str, Runs]) -> tuple[Plain, ...]:
     """The commands of the path with these decisions."""
-    return _unrolled(commands, {name: iter(_flat(runs)) for name, runs in decisions.items()})
+    return along(commands, {name: iter(_flat(runs)) for name, runs in decisions.items()})
 
 
 def _flat(runs: Runs) -> list[str]:
     return [choice for choice, times in runs for _ in range(times)]
 
 
-def _unrolled(commands: tuple[Command, ...], left: Mapping[str, Iterator[str]]) -> tuple[Plain, ...]:
+def along(commands: tuple[Command, ...], left: Mapping[str, Iterator[str]]) -> tuple[Plain, ...]:
+    """The commands that run, in order, where each branch or loop takes the next of its choices."""
     result: list[Plain] = []
     for command in commands:
         if isinstance(command, Branch):
             taken = next(left[command.name])
-            result += _unrolled(next(a.body for a in command.arms if a.name == taken), left)
+            result += along(next(a.body for a in command.arms if a.name == taken), left)
         elif isinstance(command, Repeat):
             for _ in range(int(next(left[command.name]))):
-                result += _unrolled(command.body, left)
+                result += along(command.body, left)
         else:
             result.append(command)
     return tuple(result)

@@ -11,7 +11,7 @@ goes first.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import NamedTuple
 
 from chipmodel.hardware.chip import Chip
@@ -20,7 +20,6 @@ from chipmodel.machine.npu_accesses import AccessStream, access_streams
 from chipmodel.model.commands import (
     Acquire,
     AnyTransfer,
-    Branch,
     Command,
     Compute,
     Deadlock,
@@ -29,13 +28,13 @@ from chipmodel.model.commands import (
     DmaWait,
     Plain,
     Release,
-    Repeat,
     clash,
     resolve_path,
 )
 from chipmodel.model.trace import Cause, Event, Hold, Kind, Trace, Wait
 from chipmodel.timing.interruptions import interruptions
 from chipmodel.timing.shape import TransferShape, shape_of
+from tests.support.every_path import along
 from tests.support.narrowed import some
 
 Stall = tuple[Hold, str]
@@ -115,7 +114,8 @@ def step_through_cores(
     """Simulate the commands of each core; the trace must equal that of ``simulate_cores``. Raises Deadlock
     where cores wait for one another forever."""
     path = resolve_path(tuple(command for commands in cores for command in commands), choices or {})
-    return _Stepper(chip, [_unrolled(commands, path) for commands in cores]).run(path)
+    taken = {name: repeat(choice) for name, choice in path.items()}
+    return _Stepper(chip, [[*along(commands, taken)] for commands in cores]).run(path)
 
 
 class _Stepper:
@@ -388,18 +388,3 @@ def _finished(events: list[Event]) -> list[Event]:
 
 def _waits(stalls: Counter[Stall]) -> tuple[Wait, ...]:
     return tuple(sorted(Wait(cause, by, cycles) for (cause, by), cycles in stalls.items()))
-
-
-def _unrolled(commands: tuple[Command, ...], path: Mapping[str, str]) -> list[Plain]:
-    """The commands that run on ``path``, in order."""
-    result: list[Plain] = []
-    for command in commands:
-        if isinstance(command, Branch):
-            for arm in command.arms:
-                if arm.name == path[command.name]:
-                    result += _unrolled(arm.body, path)
-        elif isinstance(command, Repeat):
-            result += _unrolled(command.body, path) * int(path[command.name])
-        else:
-            result.append(command)
-    return result

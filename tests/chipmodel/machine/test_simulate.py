@@ -10,7 +10,7 @@ import pytest
 from chipmodel.geometry.interval import Interval
 from chipmodel.hardware.chip import Banks, Channels, Cpu, Dma, Npu, Psram, Route, SharedMemory
 from chipmodel.machine.simulate import simulate
-from chipmodel.model.commands import Compute, DmaStart, DmaWait, Located, Repeat
+from chipmodel.model.commands import Compute, DmaStart, DmaWait, Located
 from chipmodel.model.schedule import Direction, Part, Phase
 from chipmodel.model.trace import Event, Trace, Wait
 from chipmodel.pipeline.request import PlanRequest
@@ -74,9 +74,6 @@ def test_every_event_of_a_short_run_by_hand() -> None:
         Event("dma", 61, 64, "finished", "", "", "wait"),
     )
     assert list(trace.events) == sorted(trace.events, key=lambda e: (e.start, e.unit))
-
-
-LOOP = Repeat("loop", 3, (start("w", 2), compute("body", 4), wait("w"), start("t", 0), wait("t")))
 
 
 def test_a_whole_network_by_hand() -> None:

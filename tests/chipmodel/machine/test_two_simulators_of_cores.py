@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from chipmodel.hardware.chip import Chip, Cpu
-from chipmodel.machine.simulate import simulate, simulate_cores
+from chipmodel.machine.simulate import simulate_cores
 from chipmodel.model.commands import Acquire, Command, Deadlock, Release
 from chipmodel.model.trace import Event, Trace
 from tests.chipmodel.machine.test_simulate import PLAIN, compute, start, wait
@@ -111,16 +111,6 @@ def test_traces_are_equal_event_for_event(batch: int) -> None:
     assert seen["bank"] > 100
     assert seen["bank on another core"]
     assert seen["core"] > 100
-
-
-def test_one_core_is_simulated_as_by_simulate() -> None:
-    for seed in range(50):
-        random = Random(seed)
-        chip = tiny_chip(random)
-        (stream,) = random_streams(random, chip.shared_memory.bytes, 1)
-        plain = tuple(c for c in stream if not isinstance(c, Release))
-        path = random_path(plain, random)
-        assert simulate(plain, chip, path) == simulate_cores((stream,), chip, path)
 
 
 def test_the_cpu_accesses_the_memory_of_core_0_alone() -> None:

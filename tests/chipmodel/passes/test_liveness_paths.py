@@ -19,34 +19,25 @@ def step(position: int) -> Step:
     return Step(position, f"op{position}", ONE, ONE, 1, (), (), "")
 
 
-def random_tree(random: Random, depth: int, counter: Iterator[int]) -> tuple[StepNode, ...]:
+def random_tree(
+    random: Random, depth: int, counter: Iterator[int], positions: Iterator[int]
+) -> tuple[StepNode, ...]:
     body: list[StepNode] = []
     for _ in range(random.randint(1, 3)):
         kind = random.random()
         name = f"fork{next(counter)}" if depth and kind < 0.7 else ""
         if name and kind < 0.35:
             arms = range(random.randint(1, 3))
-            bodies = [random_tree(random, depth - 1, counter) if random.random() < 0.8 else () for _ in arms]
+            bodies = (
+                random_tree(random, depth - 1, counter, positions) if random.random() < 0.8 else ()
+                for _ in arms
+            )
             body.append(StepIf(name, tuple(StepArm(str(i), inner) for i, inner in enumerate(bodies))))
         elif name:
-            body.append(StepLoop(name, 2, random_tree(random, depth - 1, counter)))
+            body.append(StepLoop(name, 2, random_tree(random, depth - 1, counter, positions)))
         else:
-            body.append(step(0))
+            body.append(step(next(positions)))
     return tuple(body)
-
-
-def numbered(body: tuple[StepNode, ...], counter: Iterator[int]) -> tuple[StepNode, ...]:
-    result: list[StepNode] = []
-    for node in body:
-        match node:
-            case Step():
-                result.append(step(next(counter)))
-            case StepIf():
-                arms = tuple(StepArm(arm.name, numbered(arm.body, counter)) for arm in node.arms)
-                result.append(StepIf(node.name, arms))
-            case StepLoop():
-                result.append(StepLoop(node.name, node.iterations, numbered(node.body, counter)))
-    return tuple(result)
 
 
 Path = tuple[tuple[str, int | str], ...]
@@ -86,7 +77,7 @@ def paths(body: tuple[StepNode, ...]) -> list[Path]:
 def random_paths(seed: int) -> tuple[tuple[StepNode, ...], list[Path], Random]:
     random = Random(seed)
     while True:
-        body = numbered(random_tree(random, 2, count()), count())
+        body = random_tree(random, 2, count(), count())
         try:
             return body, paths(body), random
         except TooManyPaths:

@@ -2,7 +2,6 @@
 everything that is derived from a transfer's cycles holds for them.
 """
 
-import csv
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -21,17 +20,10 @@ from chipmodel.timing.controllers import HyperBus
 from chipmodel.timing.interruptions import interruptions
 from chipmodel.timing.shape import shape_of
 from chipmodel.timing.transfer import cycles_per_byte, least_cost, transfer_cycles
-from tests.support.folders import HARDWARE
 from tests.support.narrowed import of_kind
 
-TABLES = HARDWARE
 PULP, COPY, SERIAL, LPDDR4 = map(load_chip, ("pulp-hyperbus", "axi-cdma", "ef-psram", "imx93-lpddr4"))
 DIRECTIONS: tuple[Direction, Direction] = ("load", "store")
-Row = dict[str, str]
-
-
-def rows(name: str) -> list[Row]:
-    return list(csv.DictReader((TABLES / f"{name}.csv").read_text().splitlines()))
 
 
 def test_words_follow_one_another_after_a_cycle() -> None:

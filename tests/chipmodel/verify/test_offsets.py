@@ -125,14 +125,6 @@ def test_a_large_correct_plan_and_the_same_with_one_buffer_moved_by_a_byte() -> 
     )
 
 
-def test_buffers_at_one_offset_overlap_in_every_pair() -> None:
-    buffers = tuple(Buffer(str(i), 2, (Interval(0, 3), Interval(2, 5))) for i in range(40))
-    problem = Problem(buffers)
-    plan = Plan({str(i): 0 for i in range(40)})
-    assert len(check_fast(problem, plan)) == 40 * 39 // 2
-    assert check_fast(problem, plan) == check(problem, plan)
-
-
 def random_boxes(random: Random, count: int, side: int) -> list[tuple[int, ...]]:
     def edges() -> tuple[int, int]:
         start = random.randrange(side)

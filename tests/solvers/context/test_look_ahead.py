@@ -2,7 +2,6 @@
 
 from itertools import product
 
-import pytest
 from hypothesis import given, strategies as st
 
 from chipmodel.model.plan import Problem
@@ -48,21 +47,6 @@ def test_the_first_place_is_that_of_a_best_combination(items: list[int], context
             for digit in range(3)
         }
         assert prices[chosen[at]] == min(prices.values())
-
-
-@given(st.lists(st.integers(0, 20), max_size=12))
-def test_with_the_whole_context_nothing_is_better(items: list[int]) -> None:
-    chosen = tuple(look_ahead(items, NONE, digits, after, len(items), None))
-    best = 0
-    states = {-1: 0}
-    for item in items:
-        options = {
-            d: min(cost + (item * (d + 1)) % 7 + 5 * (d == last) for last, cost in states.items())
-            for d in range(3)
-        }
-        states = options
-        best = min(options.values())
-    assert price(tuple(items), chosen) == best
 
 
 def best_of_all(order: list[AllocationRequest], memory: int) -> Cost:
@@ -115,9 +99,3 @@ def test_the_pool_finds_the_best_of_all_choices_of_nodes(problem: Problem) -> No
 
     nodes = context_pool_nodes(problem, len(order), 10**9)
     assert sum(nodes.sizes) == least(0, (), ())
-
-
-@pytest.mark.parametrize("context", [0, 1, 4, 100])
-def test_no_items_have_no_places(context: int) -> None:
-    items: list[int] = []
-    assert look_ahead(items, NONE, digits, after, context, 4) == []

@@ -30,11 +30,6 @@ AFTER_THE_END = 10
 """Readings of the clock that may follow the one that says that time is over: for progress and the answer."""
 
 
-def test_all_of_them_are_here() -> None:
-    known = {"hill-climb", "exact", "search", "cp-sat", "context-evolutionary", "context-rl"}
-    assert known <= set(ANYTIME)
-
-
 @pytest.mark.parametrize("packer", ANYTIME)
 def test_the_same_seed_and_nodes_give_the_same_plan(packer: str) -> None:
     for problem in PROBLEMS:

@@ -1,16 +1,11 @@
 """The contention bound against the best of all plans."""
 
-from itertools import product
-
-from hypothesis import given, strategies as st
-
 from chipmodel.geometry.interval import Interval
 from chipmodel.model.certificate import Contradiction, LiveSet, Regions
-from chipmodel.model.plan import Buffer, Memory, Plan, Problem
+from chipmodel.model.plan import Buffer, Memory, Problem
 from solvers.core.bounds import contention, largest_live_set
 from solvers.core.bounds_certified import best_bound
 from tests.solvers.oracle import smallest_peak
-from tests.support.plain_check import check
 
 
 def buffer(name: str, size: int, *live: tuple[int, int]) -> Buffer:
@@ -56,21 +51,3 @@ def test_constraints_that_exclude_each_other() -> None:
         (Buffer("p", 4, (Interval(0, 9),), pinned=3), Buffer("q", 4, (Interval(0, 9),), pinned=5))
     )
     assert best_bound(clash) == Contradiction(("p", "q"))
-
-
-spans = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda s: Interval(s[0], s[0] + s[1]))
-problems = st.lists(
-    st.tuples(st.integers(0, 3), st.lists(spans, min_size=1, max_size=2)), min_size=1, max_size=3
-)
-
-
-@given(problems)
-def test_no_plan_at_all_is_below_it(items: list[tuple[int, list[Interval]]]) -> None:
-    """Every plan with offsets below 7 (no better one needs more), and for two buffers the best meets it."""
-    problem = Problem(tuple(Buffer(str(i), size, tuple(live)) for i, (size, live) in enumerate(items)))
-    names = [b.name for b in problem.buffers]
-    plans = (Plan(dict(zip(names, offsets, strict=True))) for offsets in product(range(7), repeat=len(names)))
-    best = min(plan.peak(problem) for plan in plans if not check(problem, plan))
-    assert contention(problem) <= best
-    if len(items) <= 2:
-        assert contention(problem) == best

@@ -45,10 +45,6 @@ def test_a_first_heuristic_that_fits_is_taken_and_nothing_is_searched(
     assert (solved.planner, solved.peak, solved.status) == ("large-first", 50, "optimal")
 
 
-def least_peak(free: Problem) -> int:
-    return some(smallest_peak(free))
-
-
 def test_a_heuristic_that_does_not_fit_gives_way_to_the_next() -> None:
     chosen: set[str] = set()
     for seed in range(40):
@@ -61,7 +57,7 @@ def test_a_heuristic_that_does_not_fit_gives_way_to_the_next() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_it_fits_wherever_a_plan_fits(seed: int) -> None:
     free = problem(random_rows(seed), None)
-    least = least_peak(free)
+    least = some(smallest_peak(free))
     tight = Problem(free.buffers, least)
     outcome = auto(tight, QUICK)
     assert outcome.plan is not None

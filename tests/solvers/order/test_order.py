@@ -3,7 +3,7 @@ from hypothesis import given, strategies as st
 
 from solvers.order import exact as order_exact
 from solvers.order.exact import least_peak_order, segments
-from solvers.order.problem import InPlaceWrite, LiveBuffer, Ordered, OrderProblem, OrderTables, peak_of
+from solvers.order.problem import LiveBuffer, Ordered, OrderProblem, OrderTables
 from tests.solvers.order.oracle import all_orders, keeps, oracle_peak, order_problems
 
 
@@ -29,24 +29,6 @@ def test_an_optimal_given_order_is_kept() -> None:
     found = least_peak_order(problem)
     assert found.order == (0, 1, 2, 3, 4)
     assert found.status == "optimal"
-
-
-def test_an_output_over_its_dying_input_counts_once() -> None:
-    """One tensor of 8 B read by a pool (2 B) and by a relu that may write over it: only where the pool comes
-    first."""
-    buffers = (LiveBuffer(8, (0, 1, 2)), LiveBuffer(8, (1, 3)), LiveBuffer(2, (2, 3)))
-    problem = OrderProblem(((), (0,), (0,), (1, 2)), buffers, (InPlaceWrite(1, 1, 0),))
-    assert peak_of(problem, (0, 1, 2, 3)) == 18
-    assert peak_of(problem, (0, 2, 1, 3)) == 10
-    assert least_peak_order(problem).order == (0, 2, 1, 3)
-
-
-def test_buffers_alive_before_and_after_count() -> None:
-    problem = OrderProblem(
-        ((),), (LiveBuffer(3, (0,), at_start=True), LiveBuffer(4, (), at_start=True, at_end=True))
-    )
-    assert peak_of(problem, (0,)) == 7
-    assert least_peak_order(OrderProblem((), problem.buffers[1:])).peak == 4
 
 
 def test_segments_end_at_articulation_points() -> None:

@@ -8,13 +8,12 @@ from chipmodel.geometry.interval import Interval
 from chipmodel.model.plan import Buffer, Memory, Plan, Problem
 from solvers.core.deadline import Deadline
 from solvers.core.outcome import Limits
-from solvers.search.complete import ALL_RULES, LEFT_OUT, fit, minimise
+from solvers.search.complete import fit, minimise
 from solvers.search.fuse import fused
 from solvers.search.model import ConstraintClash, search_model
 from solvers.search.workers import SearchWorker, WorkerRace
 from tests.fuzz.search_rules import differences
 from tests.solvers.oracle import smallest_peak
-from tests.solvers.random_problems import random_problem
 from tests.support.buffers import buffer
 from tests.support.minimalloc import CAPACITY, instances
 from tests.support.narrowed import some
@@ -44,17 +43,6 @@ def test_brute_force_agrees(seed: int) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("rules", range(ALL_RULES + 1))
-def test_every_rule_may_be_off(rules: int) -> None:
-    for seed in range(40_000, 40_006):
-        problem = replace(random_problem(seed, 5), capacity=None)
-        best = smallest_peak(problem)
-        for capacity in range(16 if best is None else best + 2):
-            outcome = fit(problem, capacity, QUICK, rules=rules)
-            fits = best is not None and capacity >= best
-            assert outcome.status == ("feasible" if fits else "infeasible") or outcome.proof == LEFT_OUT
-
-
 def test_proves_more_than_the_live_bytes() -> None:
     assert (search_model(TIGHT).bound(), smallest_peak(TIGHT)) == (11, 12)
     outcome = fit(TIGHT, 11, QUICK)
@@ -70,12 +58,6 @@ def test_same_seed_same_plan(threads: int) -> None:
     first, second = (fit(problem, problem.capacity or 0, limits) for _ in range(2))
     assert first.status == "feasible"
     assert (first.plan, first.nodes) == (second.plan, second.nodes)
-
-
-def test_every_seed_finds_a_plan() -> None:
-    problem = guillotine(60, seed=1)
-    plans = [fit(problem, problem.capacity or 0, Limits(nodes=400_000, seed=seed)).plan for seed in range(8)]
-    assert all(plan is not None and not check(problem, plan) for plan in plans)
 
 
 @pytest.mark.parametrize("n", [50, 100, 150, 200])
@@ -129,11 +111,6 @@ def test_minimise_trusts_a_given_bound() -> None:
     plan = Plan({"a": 0, "b": 0})
     outcome = minimise(problem, QUICK, upper=plan, lower=4)
     assert (outcome.status, outcome.plan, outcome.nodes) == ("optimal", plan, 0)
-
-
-def test_minimise_with_too_little_capacity() -> None:
-    outcome = minimise(replace(TIGHT, capacity=11), QUICK)
-    assert (outcome.status, outcome.plan) == ("infeasible", None)
 
 
 def test_contention_names_the_live_buffers() -> None:

@@ -79,14 +79,6 @@ def test_it_stops_within_the_capacity_and_reports_what_is_proven() -> None:
     assert contention(Problem(buffers)) == 30
 
 
-def test_constraints_are_refused() -> None:
-    pinned = Problem((Buffer("a", 4, (Interval(0, 1),), pinned=3),))
-    with pytest.raises(BadInput, match="keeps no constraints"):
-        state_search(pinned, Limits())
-    with pytest.raises(BadInput, match="state-search"):
-        solve(pinned, "state-search")
-
-
 @pytest.mark.parametrize(
     ("text", "settings"),
     [

@@ -40,14 +40,11 @@ def busy(asked: TierProblem, state: TierState, where: int, step: int) -> list[tu
     )
 
 
-def two_tiers(capacity: int) -> tuple[Tier, Tier]:
-    """A byte takes a cycle in the fast tier and eight in the slow one, which has a latency of 100."""
-    fast = tier("fast", capacity, affine_cost(0, 1), affine_cost(0, 1))
-    return fast, tier("slow", None, affine_cost(100, Fraction(1, 8)), affine_cost(100, Fraction(1, 8)))
-
-
 def problem(capacity: int, *blocks: TierBlock, reads: dict[int, list[int]] | None = None) -> TierProblem:
-    """Each block is written at its first step; ``reads`` says by which steps what else is read."""
+    """Each block is written at its first step; ``reads`` says by which steps what else is read. A byte takes
+    a cycle in the fast tier and eight in the slow one, which has a latency of 100."""
+    fast = tier("fast", capacity, affine_cost(0, 1), affine_cost(0, 1))
+    slow = tier("slow", None, affine_cost(100, Fraction(1, 8)), affine_cost(100, Fraction(1, 8)))
     steps = [
         TierStep(
             (
@@ -57,7 +54,7 @@ def problem(capacity: int, *blocks: TierBlock, reads: dict[int, list[int]] | Non
         )
         for at in range(max(b.stop for b in blocks))
     ]
-    return TierProblem(two_tiers(capacity), blocks, tuple(steps))
+    return TierProblem((fast, slow), blocks, tuple(steps))
 
 
 def where(asked: TierProblem, state: TierState, name: str) -> tuple[str, int]:

@@ -91,7 +91,6 @@ def _set(made: Any, index: int, name: str, value: object) -> None:
 
 
 IMAGE = {"x": [1, 4, 8, 8]}
-WEIGHT = {"w": (8, 4, 3, 3)}
 SELF = helper.make_function(
     "f", "F", ["a"], ["b"], [helper.make_node("F", ["a"], ["b"], domain="f")], [helper.make_opsetid("f", 1)]
 )

@@ -81,6 +81,7 @@ def best_first(tried: QuickestPlan, forms: Iterator[Form]) -> WaitingSchedule | 
     cannot be packed, the leaner ones are candidates too.
     """
     waiting: list[WaitingSchedule] = []
+    failed: dict[float, list[Schedule]] = {}  # Schedules that cannot be packed, by their cycles.
     number, last, tried.last = count(), None, None
     least = 0.0  # Cycles of the path of the last form.
 
@@ -98,7 +99,9 @@ def best_first(tried: QuickestPlan, forms: Iterator[Form]) -> WaitingSchedule | 
                 enter(form[1].bytes, schedules_in(tried.request, *form), most=1)
         elif waiting and soonest < tried.cycles:
             last = heappop(waiting)
-            if not tried.fits(last.given, last.program, last.schedule):
+            alike = failed.setdefault(last.cycles, [])
+            if last.schedule in alike or not tried.fits(last.given, last.program, last.schedule):
+                alike.append(last.schedule)
                 enter(last.given, last.leaner)
         else:
             return last or (waiting[0] if waiting else None)

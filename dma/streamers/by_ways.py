@@ -56,8 +56,7 @@ def program_in_ways(program: Program, ways: Sequence[ChosenWay]) -> Program:
 def schedules_in_ways(
     request: StreamRequest, ways: Sequence[ChosenWay], uses: Sequence[FreeMemoryUse] = FREE_MEMORY_USES
 ) -> Iterator[Schedule]:
-    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``, unless it
-    is the one before.
+    """Yield a schedule of ``program_in_ways`` in which ops run in their ways for each of ``uses``.
 
     Raises DoesNotFit where tensors that the path does not follow leave too little room.
     """
@@ -104,12 +103,8 @@ def schedules_in_ways(
     emission = emission_of(
         streamers[0], memory
     )  # Streamers that differ in what they issue have the same steps.
-    known: Schedule | None = None
     for streamer in streamers:
-        schedule = schedule_of(request, streamer, memory, emission)
-        if schedule != known:
-            yield schedule
-        known = schedule
+        yield schedule_of(request, streamer, memory, emission)
 
 
 def _cut(

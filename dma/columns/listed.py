@@ -142,11 +142,11 @@ class ListedWays:
 
     def _alone(self, run: int, tensors: Mapping[str, int]) -> Stretch | None:
         op, known = self.ops[run], (self.program, self.chip, self._numbers)
-        own, loads = self.own.cuts.get(op.name), self.loads[run]
+        given = self.own.cuts.get(op.name), self.loads[run], self._tight
         alone = ChainOps(*known, (op,), frozenset(), self.loads[run : run + 1])
         taken = op.overwrites or self._in_rows.get(op.name)
-        make = partial(op_alone, *known, op, own, loads, self._tight, taken)
-        alike = own, loads, taken and alone.names.index(taken), bool(op.overwrites)
+        make = partial(op_alone, *known, op, *given, taken)
+        alike = given, taken and alone.names.index(taken), bool(op.overwrites)
         return self._alike(alone, alike, make, tensors)
 
     def _alike(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from chipmodel.answers.result import Result
-from chipmodel.bounds.columns import listed_bound
+from chipmodel.bounds.columns import listed_bound, listed_instance
 from chipmodel.bounds.listed import with_listed_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip_file import load_chip
@@ -65,6 +65,18 @@ def test_outputs_that_a_plan_has_in_place_by_rows_are_listed(chip: str, size: in
     assert found is not None
     assert without is not None
     assert found.cycles <= result.trace.cycles < min(1.25 * found.cycles, without.cycles)
+
+
+def test_ways_of_ample_memory_are_not_those_of_tight_memory() -> None:
+    """Only there parts have some of both rows and channels, also in a process that has listed others."""
+    program, chip = load("zoo:ds_cnn"), load_chip("alif-e7")
+    listed = [
+        listed_instance(program, chip.with_memory(size), {}, False, PlanWays()) for size in (1 << 20, 4128)
+    ]
+    ample, tight = (made and made.columns.stretch(2, 3) for made in listed)
+    assert ample is not None
+    assert tight is not None
+    assert len(ample.choices) < len(tight.choices)
 
 
 def test_recurrent_ops_in_loops_have_listed_ways() -> None:

@@ -146,7 +146,7 @@ class ListedWays:
         alone = ChainOps(*known, (op,), frozenset(), self.loads[run : run + 1])
         taken = op.overwrites or self._in_rows.get(op.name)
         make = partial(op_alone, *known, op, *given, taken)
-        alike = given, taken and alone.names.index(taken), bool(op.overwrites)
+        alike = given, taken and alone.names.index(taken), bool(op.overwrites), op.by_rows
         return self._alike(alone, alike, make, tensors)
 
     def _alike(

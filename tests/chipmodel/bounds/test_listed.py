@@ -9,6 +9,7 @@ from chipmodel.bounds.columns import listed_bound, listed_instance
 from chipmodel.bounds.listed import with_listed_bound
 from chipmodel.bounds.time_bound import time_bound
 from chipmodel.hardware.chip_file import load_chip
+from chipmodel.model.program import RowsInPlace, with_ops
 from chipmodel.model.time_bound import LISTED
 from chipmodel.pipeline.choices import CASCADE_AUTO
 from chipmodel.pipeline.request import PlanRequest
@@ -77,6 +78,19 @@ def test_ways_of_ample_memory_are_not_those_of_tight_memory() -> None:
     assert ample is not None
     assert tight is not None
     assert len(ample.choices) < len(tight.choices)
+
+
+def test_an_op_that_has_its_place_by_rows_already_is_not_taken_for_one_like_it() -> None:
+    """The first one is listed, the other one runs in any way, also in a process that has listed the first."""
+    program = reuse(load("zoo:resnet8"), "all")
+    number = next(at for at, op in enumerate(program.ops()) if op.overwrites)
+    name = [*program.ops()][number].name
+    place = RowsInPlace(1, 1, 0, 0)
+    body = with_ops(program.body, lambda op: replace(op, by_rows=place) if op.name == name else op)
+    for each, is_listed in ((program, True), (replace(program, body=body), False), (program, True)):
+        made = listed_instance(each, load_chip("alif-e7"), {}, False, PlanWays())
+        assert made is not None
+        assert (made.columns.stretch(number, number + 1) is not None) == is_listed
 
 
 def test_recurrent_ops_in_loops_have_listed_ways() -> None:
